@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mercer.density import Exponential, Gaussian, SmoothingKernel
-from mercer.density._sums import AWAY, Blocks, KernelSums, pad_blocks, sort_into_blocks
-from mercer.density.sum_loops import SIZE
+from mercer.density._sums import PADDING_COORDINATE, Blocks, KernelSums, pad_blocks, sort_into_blocks
+from mercer.density.sum_loops import BLOCK_POINTS
 
 Array = np.ndarray
-SIZES = [1, 2, SIZE - 1, SIZE, SIZE + 1, 5 * SIZE + 7]
+SIZES = [1, 2, BLOCK_POINTS - 1, BLOCK_POINTS, BLOCK_POINTS + 1, 5 * BLOCK_POINTS + 7]
 
 
 def points(n: int, d: int) -> Array:
@@ -20,7 +20,7 @@ def points(n: int, d: int) -> Array:
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_the_order_has_every_point_once(n: int, d: int) -> None:
-    np.testing.assert_array_equal(np.sort(sort_into_blocks(points(n, d), SIZE)), np.arange(n))
+    np.testing.assert_array_equal(np.sort(sort_into_blocks(points(n, d), BLOCK_POINTS)), np.arange(n))
 
 
 def test_on_a_line_blocks_follow_each_other() -> None:
@@ -32,7 +32,7 @@ def test_on_a_line_blocks_follow_each_other() -> None:
 def test_padding(n: int) -> None:
     values = np.arange(1.0, n + 1)
     full = pad_blocks(values, -1.0)
-    assert full.shape == (-(-n // SIZE), SIZE)
+    assert full.shape == (-(-n // BLOCK_POINTS), BLOCK_POINTS)
     np.testing.assert_array_equal(full.ravel()[:n], values)
     assert (full.ravel()[n:] == -1).all()
 
@@ -41,11 +41,11 @@ def test_padding(n: int) -> None:
 @pytest.mark.parametrize("spread", [False, True])
 def test_blocks_know_their_points(n: int, spread: bool) -> None:
     X, rng = points(n, 3), np.random.default_rng(0)
-    X, weight, wider = X[sort_into_blocks(X, SIZE)], rng.uniform(0.1, 1, n), rng.uniform(0.5, 2, n)
+    X, weight, wider = X[sort_into_blocks(X, BLOCK_POINTS)], rng.uniform(0.1, 1, n), rng.uniform(0.5, 2, n)
     blocks = Blocks.of(X, weight, wider if spread else None)
-    starts = np.arange(0, n, SIZE)
+    starts = np.arange(0, n, BLOCK_POINTS)
     for b, start in enumerate(starts):
-        rows = slice(start, start + SIZE)
+        rows = slice(start, start + BLOCK_POINTS)
         held = X[rows]
         np.testing.assert_array_equal(blocks.points[b, :, : len(held)], held.T)
         np.testing.assert_array_equal(blocks.boxes.corners[b], [held.min(axis=0), held.max(axis=0)])
@@ -55,8 +55,8 @@ def test_blocks_know_their_points(n: int, spread: bool) -> None:
         np.testing.assert_array_equal(blocks.boxes.spreads[b], extremes)
     assert blocks.boxes.total == pytest.approx(weight.sum(), rel=1e-13)
     assert blocks.boxes.lightest == weight.min()
-    assert blocks.spread.shape == (len(starts), SIZE if spread else 0)
-    assert (blocks.points[-1][:, n - starts[-1] :] == AWAY).all()
+    assert blocks.spread.shape == (len(starts), BLOCK_POINTS if spread else 0)
+    assert (blocks.points[-1][:, n - starts[-1] :] == PADDING_COORDINATE).all()
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Exponential(), Exponential("product")], ids=repr)

@@ -10,8 +10,7 @@ from scipy import integrate, stats
 
 from mercer._errors import NoClosedFormError, OutOfReachError, SupportError
 from mercer.density import Bandwidth, Density, Gaussian, SmoothingKernel, Windows, smoothing_kernel_from
-from mercer.density._bounded import Reflected, Transformed, on_support
-from mercer.density._support import support_from
+from mercer.density._bounded import Reflected, Transformed, on_support, support_from
 from tests.density._kernels import NAMES
 from tests.density._widths import with_widths
 

@@ -58,9 +58,9 @@ def test_draws_fall_into_cells_as_often_as_they_should(d: int) -> None:
     X = density.sample(20_000, np.random.default_rng(3))
     assert X.shape == (20_000, d)
     assert np.isfinite(density.log_density(X)).all()
-    seen, _ = np.histogramdd(X, EDGES[:d])
+    counts, _ = np.histogramdd(X, EDGES[:d])
     expected = density.counts / density.total * len(X)
-    assert (np.abs(seen - expected) <= 5 * np.sqrt(expected) + 1e-9).all()
+    assert (np.abs(counts - expected) <= 5 * np.sqrt(expected) + 1e-9).all()
 
 
 def test_a_draw_never_rounds_into_the_next_cell() -> None:

@@ -15,12 +15,12 @@ SAME = np.tile([[7.0, 8.0]], (5, 1))
 KERNEL = Gaussian()
 
 
-def chosen(*classes: np.ndarray, asked: object = "scott-scaled") -> ClassBandwidths:
-    return ClassBandwidths(asked, KERNEL, [(points, None) for points in classes])
+def chosen(*classes: np.ndarray, rule: object = "scott-scaled") -> ClassBandwidths:
+    return ClassBandwidths(rule, KERNEL, [(points, None) for points in classes])
 
 
 def test_each_class_chooses_for_itself():
-    for points, bandwidth in zip((WIDE, NARROW), chosen(WIDE, NARROW).own(), strict=True):
+    for points, bandwidth in zip((WIDE, NARROW), chosen(WIDE, NARROW).choose(), strict=True):
         expected = bandwidth_from("scott-scaled", points, None, KERNEL)
         np.testing.assert_array_equal(bandwidth.value, expected.value)
 
@@ -34,13 +34,13 @@ def test_the_common_bandwidth_does_not_see_how_far_classes_are_apart():
 
 @pytest.mark.parametrize("poor", [SAME, WIDE[:1], WIDE[:0]], ids=["no spread", "one point", "no point"])
 def test_a_class_without_spread_borrows(poor):
-    borrowed, own = chosen(poor, WIDE).own()
+    borrowed, own = chosen(poor, WIDE).choose()
     np.testing.assert_array_equal(borrowed.value, chosen(poor, WIDE).common.value)
     np.testing.assert_array_equal(own.value, bandwidth_from("scott-scaled", WIDE, None, KERNEL).value)
 
 
 def test_classes_in_one_place_each_borrow_from_how_far_these_are_apart():
-    borrowed, again = chosen(SAME, SAME + 3).own()
+    borrowed, again = chosen(SAME, SAME + 3).choose()
     np.testing.assert_array_equal(borrowed.value, again.value)
     np.testing.assert_array_equal(
         borrowed.value, bandwidth_from("scott-scaled", np.concatenate([SAME, SAME + 3]), None, KERNEL).value
@@ -49,11 +49,11 @@ def test_classes_in_one_place_each_borrow_from_how_far_these_are_apart():
 
 def test_without_any_spread_the_rule_says_why():
     with pytest.raises(BandwidthError, match="'b' is constant"):
-        ClassBandwidths("scott-scaled", KERNEL, [(SAME[:, [0]], None)] * 2, names=["b"]).own()
+        ClassBandwidths("scott-scaled", KERNEL, [(SAME[:, [0]], None)] * 2, names=["b"]).choose()
 
 
 def test_a_number_is_the_bandwidth_of_all():
-    assert [each.value for each in chosen(SAME, WIDE, asked=2.0).own()] == [2.0, 2.0]
+    assert [each.value for each in chosen(SAME, WIDE, rule=2.0).choose()] == [2.0, 2.0]
 
 
 def test_weights_are_kept_where_a_class_has_them():

@@ -1,4 +1,4 @@
-"""Cross-validation: closed forms are brute force, choices are statsmodels', ties and lonely points are told."""
+"""Cross-validation: closed forms are brute force, choices are statsmodels'; ties and isolated points are errors."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ from mercer.density import (
     Triweight,
     Uniform,
     Windows,
-    cross_validation,
 )
-from mercer.density.cross_validation import integrate_square
+from mercer.density.cross_validation import CrossValidation, integrate_square
 
 RNG = np.random.default_rng(6)
 LINE = np.concatenate([RNG.normal(size=25), RNG.normal(4, 0.5, size=15)])[:, None]
@@ -49,7 +48,7 @@ def refits(X: np.ndarray, weight: np.ndarray | None, kernel: SmoothingKernel, ba
 @pytest.mark.parametrize("weighted", [False, True])
 def test_closed_forms_are_brute_force(kernel: SmoothingKernel, value: Any, weighted: bool) -> None:
     weight = RNG.uniform(0.5, 2, size=50) if weighted else None
-    # wide enough that nobody is lonely
+    # wide enough that no point is isolated
     bandwidth = Bandwidth(value).scaled(3 if kernel.reach < 2 else 1)
     logs = refits(PLANE, weight, kernel, bandwidth)
     likelihood = -np.average(logs, weights=weight)
@@ -186,49 +185,41 @@ def test_much_data_get_nearly_what_is_best() -> None:
     assert Silverman().choose(X, None, Gaussian()).value == pytest.approx(best, rel=0.2)
 
 
-@pytest.mark.parametrize("rule", [LikelihoodCV(), LeastSquaresCV()], ids=repr)
+def sampling(rule: type[CrossValidation], points: int) -> CrossValidation:
+    """The rule with a sample of this number of points."""
+    return type(rule.__name__, (rule,), {"sampled_points": points})()
+
+
+@pytest.mark.parametrize("rule", [LikelihoodCV, LeastSquaresCV])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_many_points_are_asked_less_often_with_one_result(
-    rule: Any, weighted: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_of_many_points_are_evaluated_less_often_with_one_result(rule: Any, weighted: bool) -> None:
     X = RNG.normal(size=(900, 2)) * [1.0, 30.0] + (RNG.random(900) < 0.4)[:, None] * [4.0, 0.0]
     weight = RNG.uniform(0.5, 2, size=900) if weighted else None
-    thorough = rule.choose(X, weight, Gaussian())
-    monkeypatch.setattr(cross_validation, "SAMPLED_POINTS", 300)
-    quick = rule.choose(X, weight, Gaussian())
+    thorough = rule().choose(X, weight, Gaussian())
+    quick = sampling(rule, 300).choose(X, weight, Gaussian())
     np.testing.assert_allclose(quick.value, thorough.value, rtol=5e-3)
     assert quick.criterion.best == pytest.approx(thorough.criterion.best, rel=1e-5)
     assert len(quick.criterion.widths) < len(thorough.criterion.widths)
     assert next(iter(quick.table())) == "times the choice of 300 points, narrowed"
 
 
-@pytest.mark.parametrize("rule", [LikelihoodCV(), LeastSquaresCV()], ids=repr)
-def test_of_kernels_without_slopes_many_points_choose_a_multiple(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rule", [LikelihoodCV, LeastSquaresCV])
+def test_of_kernels_without_slopes_many_points_choose_a_multiple(rule: Any) -> None:
     X = RNG.normal(size=(300, 2)) * [1.0, 30.0]
-    thorough = rule.choose(X, None, Epanechnikov())
-    monkeypatch.setattr(cross_validation, "SAMPLED_POINTS", 150)
-    monkeypatch.setattr(cross_validation, "refine_by_simplex", counted := Counted(cross_validation.refine_by_simplex))
-    quick = rule.choose(X, None, Epanechnikov())
-    assert counted.calls == 1
+    thorough = rule().choose(X, None, Epanechnikov())
+    quick = sampling(rule, 150).choose(X, None, Epanechnikov())
+    assert thorough.criterion.best < thorough.criterion.values.min()  # refined axis by axis
+    assert quick.criterion.best == quick.criterion.values.min()  # a multiple of the widths of the sample,
+    ratio = Silverman().choose(X, None, Epanechnikov()).value / quick.value
+    assert abs(ratio[1] / ratio[0] - 1) > 1e-6  # which was refined
     assert quick.criterion.best == pytest.approx(thorough.criterion.best, rel=0.02)
 
 
-class Counted:
-    """A function that knows how often it was called."""
-
-    def __init__(self, function: Any) -> None:
-        self.function, self.calls = function, 0
-
-    def __call__(self, *arguments: Any) -> Any:
-        self.calls += 1
-        return self.function(*arguments)
-
-
-def test_where_some_points_say_nothing_all_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_sample_has_no_minimum_all_points_are_searched() -> None:
     X = np.concatenate([np.repeat(LINE, 4, axis=0), RNG.normal(20, 1, size=(40, 1))])
     thorough = LikelihoodCV().choose(X, None, Gaussian())
-    monkeypatch.setattr(cross_validation, "SAMPLED_POINTS", 5)
-    assert LikelihoodCV().choose(X, None, Gaussian()).value == pytest.approx(thorough.value, rel=1e-3)
+    quick = sampling(LikelihoodCV, 5).choose(X, None, Gaussian())
+    assert quick.value == pytest.approx(thorough.value, rel=1e-3)
 
 
 def test_the_likelihood_of_a_kernel_that_jumps_is_greatest_where_it_comes_to_reach_a_pair() -> None:

@@ -37,7 +37,7 @@ def test_the_rule_is_asked_class_by_class_and_column_by_column():
 
 @pytest.mark.parametrize("shape", ["one", "axes", "matrix"])
 def test_bandwidths_are_told_in_the_units_of_the_column(shape):
-    """That of a rule for a matrix, too, which holds squares."""
+    """Also for a rule that chooses a matrix, which holds squares."""
     bandwidth = Parzen(bandwidth=Scott(shape=shape)).fit(STATISTIC).bandwidth
     np.testing.assert_allclose(bandwidth, Parzen(bandwidth="scott-scaled").fit(STATISTIC).bandwidth)
 

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 import mercer
 from mercer.density import _fourier_sums as fourier_sums
-from mercer.density._fourier_sums import MOST_CELLS, ORDERS, SPACINGS, FourierPlan, FourierSums, axis_error, plan_grid
+from mercer.density._fourier_sums import (
+    GRID_SPACINGS,
+    MOST_GRID_CELLS,
+    SPLINE_ORDERS,
+    FourierPlan,
+    FourierSums,
+    axis_error,
+    plan_grid,
+)
 
 Array = np.ndarray
 #: an error that a grid of each order keeps without being large
@@ -47,7 +55,7 @@ def arranged(how: str, n: int, span: float, spacing: float, shift: Array, rng: n
 
 @settings(max_examples=150)
 @given(
-    order=st.sampled_from(ORDERS),
+    order=st.sampled_from(SPLINE_ORDERS),
     d=st.integers(1, 3),
     how=st.sampled_from(EVERYWHERE),
     span=st.sampled_from([0.0, 0.3, 4.0]),
@@ -70,9 +78,9 @@ def test_the_error_is_at_most_what_the_plan_says(
     assert chosen.error <= error
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", SPLINE_ORDERS)
 def test_the_bound_is_not_far_from_the_error(order: int) -> None:
-    """Of all points at one place, of any phase: it would be wasteful otherwise, and a test of it worth little."""
+    """For points at one place, of any phase: otherwise the bound would be wasteful, and a test of it weak."""
     chosen = forced(order, np.array([3.0]), ERRORS[order])
     worst = 0.0
     for phase in np.linspace(0, 1, 21):
@@ -83,16 +91,16 @@ def test_the_bound_is_not_far_from_the_error(order: int) -> None:
     assert chosen.error / 30 < worst <= chosen.error
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", SPLINE_ORDERS)
 def test_a_finer_grid_has_a_smaller_error(order: int) -> None:
-    errors = [axis_error(order, spacing) for spacing in SPACINGS.tolist()]  # ever finer
+    errors = [axis_error(order, spacing) for spacing in GRID_SPACINGS.tolist()]  # ever finer
     assert all(later < earlier or later < 1e-15 for earlier, later in pairwise(errors))
     assert errors[-1] < 1e-6
 
 
 def test_a_higher_order_has_a_smaller_error() -> None:
     for spacing in (0.125, 0.25, 0.5):
-        errors = [axis_error(order, spacing) for order in ORDERS]
+        errors = [axis_error(order, spacing) for order in SPLINE_ORDERS]
         assert errors == sorted(errors, reverse=True)
 
 
@@ -102,14 +110,16 @@ def test_plans_keep_the_error_that_is_asked_for(error: float, d: int) -> None:
     chosen = plan_grid(10**5, 10**4, np.full(d, 12.0), error)
     assert chosen is not None
     assert chosen.error <= error
-    assert chosen.order in ORDERS
-    assert np.prod(chosen.cells) <= 1.5 * MOST_CELLS
+    assert chosen.order in SPLINE_ORDERS
+    assert np.prod(chosen.cells) <= 1.5 * MOST_GRID_CELLS
     least = 12.0 / chosen.spacing + 2 * chosen.order
     assert (np.array(chosen.cells) >= least).all(), "splines do not reach over the ends"
 
 
 def test_an_error_below_rounding_is_taken_for_rounding() -> None:
-    assert plan_grid(100, 100, np.array([5.0]), 0.0) == plan_grid(100, 100, np.array([5.0]), fourier_sums.LEAST_ERROR)
+    assert plan_grid(100, 100, np.array([5.0]), 0.0) == plan_grid(
+        100, 100, np.array([5.0]), fourier_sums.LEAST_GRID_ERROR
+    )
 
 
 @pytest.mark.parametrize("spans", [[1e12], [1e5, 1e5], [900.0, 900.0, 900.0]])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from mercer.density import _plug_in as plug_in
 from mercer.density._plug_in import CosineFunctional, PairFunctional, bin_linearly, laplacian_at_zero
 
 RNG = np.random.default_rng(2)
@@ -60,12 +59,13 @@ def test_bins_keep_weights_and_means(columns: int) -> None:
     np.testing.assert_allclose(means, share @ points, rtol=1e-12)
 
 
-def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_make_no_difference() -> None:
     points = RNG.normal(size=(500, 2))
-    whole = PairFunctional(points, None)(2, 0.5), CosineFunctional(points, None, 0.3, 1.0)(2, 0.5)
-    monkeypatch.setattr(plug_in, "BLOCK", 700)
-    blocks = PairFunctional(points, None)(2, 0.5), CosineFunctional(points, None, 0.3, 1.0)(2, 0.5)
-    np.testing.assert_allclose(blocks, whole, rtol=1e-12)
+    blocks = PairFunctional(points, None, block_size=700)(2, 0.5)
+    np.testing.assert_allclose(blocks, PairFunctional(points, None)(2, 0.5), rtol=1e-12)
+    low, share = points.min(axis=0), RNG.dirichlet(np.ones(500))
+    binned = bin_linearly(points, low, 0.5, 32, share, block_size=70)
+    np.testing.assert_allclose(binned, bin_linearly(points, low, 0.5, 32, share), rtol=1e-12, atol=1e-15)
 
 
 def test_far_outliers_do_not_blur_the_others() -> None:

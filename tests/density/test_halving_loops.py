@@ -15,7 +15,7 @@ Array = np.ndarray
 
 
 def volume(X: Array, order: Array, size: int) -> float:
-    """Of the boxes around all parts together."""
+    """Return the volume of the boxes around all parts together."""
     parts = [X[order[start : start + size]] for start in range(0, len(X), size)]
     return float(sum(np.prod(np.ptp(part, axis=0)) for part in parts))
 

@@ -330,12 +330,12 @@ def test_the_plan_says_whether_densities_may_be_off() -> None:
         assert "Fourier" not in exact.plan_.path
 
 
-@pytest.mark.parametrize("asked", [{"rtol": 1e9}, {"atol": 1e300}, {"rtol": 1e-4}, {"atol": 1e-4}])
-def test_tolerances_of_any_size(asked: dict[str, float]) -> None:
+@pytest.mark.parametrize("tolerance", [{"rtol": 1e9}, {"atol": 1e300}, {"rtol": 1e-4}, {"atol": 1e-4}])
+def test_tolerances_of_any_size(tolerance: dict[str, float]) -> None:
     X = rows(3000, 1)
     exact = np.exp(KernelDensity(bandwidth=0.2).fit(X).score_samples(X[:500]))
-    found = np.exp(KernelDensity(bandwidth=0.2, **asked).fit(X).score_samples(X[:500]))
-    assert (np.abs(found - exact) <= asked.get("rtol", 0) * exact + asked.get("atol", 0)).all()
+    found = np.exp(KernelDensity(bandwidth=0.2, **tolerance).fit(X).score_samples(X[:500]))
+    assert (np.abs(found - exact) <= tolerance.get("rtol", 0) * exact + tolerance.get("atol", 0)).all()
 
 
 def test_a_failed_fit_leaves_the_old_model() -> None:

@@ -1,4 +1,4 @@
-"""What can be asked of a kernel density: conditions, quantiles, regions, grids and plots."""
+"""Methods of a kernel density: conditions, quantiles, regions, grids and plots."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ from tests.density._rows import rows
 @pytest.mark.parametrize("weighted", [False, True])
 def test_merging_and_learning_piece_by_piece_equal_one_fit(bandwidth: Any, weighted: bool) -> None:
     X, weight = rows(), np.arange(1.0, 41.0) if weighted else np.ones(40)
-    asked = {"bandwidth": bandwidth, "kernel": "biweight"}
+    options = {"bandwidth": bandwidth, "kernel": "biweight"}
     first, second = slice(0, 15), slice(15, 40)
-    whole = KernelDensity(**asked).fit(X, sample_weight=weight).score_samples(X)
-    merged = KernelDensity(**asked).fit(X[first], sample_weight=weight[first])
-    merged.merge(KernelDensity(**asked).fit(X[second], sample_weight=weight[second]))
-    pieces = KernelDensity(**asked).partial_fit(X[first], sample_weight=weight[first])
+    whole = KernelDensity(**options).fit(X, sample_weight=weight).score_samples(X)
+    merged = KernelDensity(**options).fit(X[first], sample_weight=weight[first])
+    merged.merge(KernelDensity(**options).fit(X[second], sample_weight=weight[second]))
+    pieces = KernelDensity(**options).partial_fit(X[first], sample_weight=weight[first])
     pieces.partial_fit(X[second], sample_weight=weight[second])
     np.testing.assert_allclose(merged.score_samples(X), whole, rtol=1e-12)
     np.testing.assert_allclose(pieces.score_samples(X), whole, rtol=1e-12)
@@ -54,7 +54,7 @@ def test_only_likes_merge() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         {"support": [np.array([-9, 9]), None]},
         {"support": {"x0": (-9, 9)}},
@@ -65,8 +65,8 @@ def test_only_likes_merge() -> None:
     ],
     ids=str,
 )
-def test_likes_with_any_parameters_merge(asked: dict[str, Any]) -> None:
-    model = KernelDensity(**asked).fit(rows()).merge(KernelDensity(**asked).fit(rows(seed=1)))
+def test_likes_with_any_parameters_merge(options: dict[str, Any]) -> None:
+    model = KernelDensity(**options).fit(rows()).merge(KernelDensity(**options).fit(rows(seed=1)))
     assert len(model.density_.centres) == 80
 
 

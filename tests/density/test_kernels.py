@@ -14,7 +14,7 @@ from sklearn.neighbors import KernelDensity
 
 from mercer import density as sm
 from mercer._errors import KernelError
-from mercer.density._kernels import COSINE_SERIES, KERNELS
+from mercer.density._kernels import COSINE_SERIES, SMOOTHING_KERNELS
 from mercer.testing import check_smoothing_kernel
 from tests.density._kernels import EVERY, every_kernel
 
@@ -173,11 +173,11 @@ def test_in_one_dimension_both_forms_are_one(kind: type[sm.SmoothingKernel]) -> 
 
 
 def test_names() -> None:
-    assert {name: kind.name for name, kind in KERNELS.items() if name != kind.name} == {
+    assert {name: kind.name for name, kind in SMOOTHING_KERNELS.items() if name != kind.name} == {
         "tophat": "uniform",
         "linear": "triangular",
     }
-    assert {kind.name for kind in EVERY} <= set(KERNELS)
+    assert {kind.name for kind in EVERY} <= set(SMOOTHING_KERNELS)
     kernel = sm.Biweight("product")
     assert sm.smoothing_kernel_from(kernel) is kernel
     assert sm.smoothing_kernel_from("biweight", "product") == kernel

@@ -10,6 +10,9 @@ from numpy.testing import assert_allclose
 
 from mercer import LocalLinear, NadarayaWatson
 from mercer._errors import TooLargeError
+from mercer.density import Bandwidth, Gaussian
+from mercer.density._mixed import MixedRows
+from mercer.density._regression import LocalLines
 
 NUMBER = st.floats(-5, 5)
 
@@ -39,7 +42,7 @@ def test_the_widest_of_all_is_chosen_for_a_line() -> None:
 
 
 def test_there_is_no_bias_at_the_ends() -> None:
-    """Of a mean the bias at an end is of order h, of a line of order h²: on half the width a half, and a quarter."""
+    """The bias at an end is of order h for a mean and h² for a line: at half the width a half and a quarter."""
     x = np.linspace(0, 1, 4001)[:, None]
     y = np.exp(x[:, 0])
     end = np.array([[0.0]])
@@ -81,18 +84,25 @@ def test_a_constant_column_has_no_slope() -> None:
 
 
 def test_moments_of_many_columns_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = np.random.default_rng(0).normal(size=(30, 20))
+    X = np.random.default_rng(0).normal(size=(5, 2100))
     fitted = LocalLinear(bandwidth=3.0).fit(X, X[:, 0])
-    monkeypatch.setattr("mercer.density._regression.MOMENTS", 400)
-    assert_allclose(fitted.predict(X), X[:, 0], atol=1e-8)  # row by row
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 10_000)
     with pytest.raises(TooLargeError, match="NadarayaWatson"):
         _ = fitted.leave_one_out_predictions_
 
 
-def test_blocks_of_queries_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    fitted = LocalLinear(bandwidth=1.0).fit(X, X[:, 0] ** 2)
-    expected = fitted.predict(X)
-    monkeypatch.setattr("mercer.density._regression.MOMENTS", 70)
-    assert_allclose(fitted.predict(X), expected, rtol=1e-13)
+@pytest.mark.parametrize("columns", [3, 20])
+def test_blocks_of_queries_make_no_difference(columns: int) -> None:
+    """A block holds a few rows, or one whose moments exceed it."""
+
+    class SmallBlocks(LocalLines):
+        block_entries = 70
+
+    X, y = np.random.default_rng(0).normal(size=(30, columns)), np.arange(30.0)[:, None]
+    given = Gaussian(), Bandwidth(3.0), MixedRows(X), y, np.ones(30)
+    assert_allclose(SmallBlocks(*given).at(MixedRows(X)), LocalLines(*given).at(MixedRows(X)), rtol=1e-13)
+
+
+def test_a_plane_of_as_many_columns_as_matter_is_reproduced() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 20))
+    assert_allclose(LocalLinear(bandwidth=3.0).fit(X, X[:, 0]).predict(X), X[:, 0], atol=1e-8)

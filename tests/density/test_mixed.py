@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
-from mercer.density import _mixed as mixed
 from mercer.density import smoothing_kernel_from
 from mercer.density._mixed import MixedRows, MixedSums, most_mismatch
 
@@ -33,22 +32,30 @@ def pairs(kernel: str, queries: MixedRows, points: MixedRows, weight: Array, mis
     return weight * smoothing_kernel_from(kernel).profile(r) * factors(queries.codes, points.codes, mismatch)
 
 
-def make(kernel: str, mismatch: Array, seed: int = 0) -> tuple[MixedSums, MixedRows, Array]:
+class SumsByCell(MixedSums):
+    pairs_per_cell = 0
+
+
+class SumsByPair(MixedSums):
+    pairs_per_block = 400
+
+
+def make(
+    kernel: str, mismatch: Array, seed: int = 0, kind: type[MixedSums] = MixedSums
+) -> tuple[MixedSums, MixedRows, Array]:
     points, weight = draw(40, seed), np.random.default_rng(seed + 1).uniform(0.5, 2, 40)
-    return MixedSums(smoothing_kernel_from(kernel), points, weight, mismatch=mismatch, levels=LEVELS), points, weight
+    return kind(smoothing_kernel_from(kernel), points, weight, mismatch=mismatch, levels=LEVELS), points, weight
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("mismatch", [[0.3, 0.1], [0.0, 0.2], [2 / 3, 1 / 2]])
 @pytest.mark.parametrize("leave_out", [False, True])
-@pytest.mark.parametrize("few", [0, 50_000], ids=["cell by cell", "pair by pair"])
+@pytest.mark.parametrize("kind", [SumsByCell, SumsByPair])
 def test_sums_means_and_moments_are_those_of_all_pairs(
-    kernel: str, mismatch: list[float], leave_out: bool, few: int, monkeypatch: pytest.MonkeyPatch
+    kernel: str, mismatch: list[float], leave_out: bool, kind: type[MixedSums]
 ) -> None:
-    monkeypatch.setattr(mixed, "FEW", few)
-    monkeypatch.setattr(mixed, "PAIRS", 400)
     lam = np.array(mismatch)
-    sums, points, weight = make(kernel, lam)
+    sums, points, weight = make(kernel, lam, kind=kind)
     index = np.arange(40)[::-3]
     queries, itself = (points.take(index), index) if leave_out else (draw(15, 7), None)
     values = np.random.default_rng(3).normal(size=(40, 2))

@@ -24,18 +24,18 @@ from mercer._errors import (
     TooLargeError,
 )
 from mercer.density import Bandwidth, Epanechnikov
-from mercer.density._kernels import KERNELS
+from mercer.density._kernels import SMOOTHING_KERNELS
 from tests.density._waves import draw
 
 Array = np.ndarray
 
 
-@pytest.mark.parametrize("kernel", sorted(KERNELS))
+@pytest.mark.parametrize("kernel", sorted(SMOOTHING_KERNELS))
 def test_it_is_the_ratio_of_two_sums(kernel: str) -> None:
     X, y = draw(d=1)
     queries = np.linspace(-2, 2, 30)[:, None]
     K = NadarayaWatson(kernel, 0.8).fit(X, y).weights(queries)
-    profile = KERNELS[kernel]().profile(np.abs(queries - X.T) / 0.8)
+    profile = SMOOTHING_KERNELS[kernel]().profile(np.abs(queries - X.T) / 0.8)
     assert_allclose(NadarayaWatson(kernel, 0.8).fit(X, y).predict(queries), profile @ y / profile.sum(axis=1))
     assert_allclose(K, profile / profile.sum(axis=1, keepdims=True), atol=1e-15)
 

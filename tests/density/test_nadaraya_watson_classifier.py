@@ -90,9 +90,9 @@ def test_who_votes_where_nobody_is_in_reach(way: str, expected: list[float]) -> 
     X, y = np.array([[0.0], [0.1], [0.2], [9.0]]), ["a", "a", "b", "c"]
     fitted = NadarayaWatsonClassifier("uniform", 1.0, out_of_reach=way).fit(X, y)
     assert_allclose(fitted.predict_proba([[50.0]]), [expected])
-    nobody = NadarayaWatsonClassifier("uniform", 1.0, out_of_reach="nan").fit(X, y)
-    assert np.isnan(nobody.predict_proba([[50.0]])).all()
-    assert nobody.predict([[50.0]]) == "a"
+    fitted = NadarayaWatsonClassifier("uniform", 1.0, out_of_reach="nan").fit(X, y)
+    assert np.isnan(fitted.predict_proba([[50.0]])).all()
+    assert fitted.predict([[50.0]]) == "a"
 
 
 def test_weights_are_votes() -> None:
@@ -121,8 +121,8 @@ def test_bad_labels_are_named() -> None:
         NadarayaWatsonClassifier().fit(X, y[:-1])
 
 
-def test_scikit_learn_finds_its_conventions(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert_conventions(NadarayaWatsonClassifier(), monkeypatch)
+def test_scikit_learn_finds_its_conventions() -> None:
+    assert_conventions(NadarayaWatsonClassifier())
 
 
 @pytest.mark.parametrize("labels", [np.array([3, 7]), np.array(["a", "b"])])

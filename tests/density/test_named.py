@@ -9,7 +9,7 @@ import pytest
 
 from mercer._errors import BandwidthError
 from mercer.density import Bandwidth, Gaussian, Scott, bandwidth_from
-from mercer.density.named_rules import RULES
+from mercer.density.named_rules import BANDWIDTH_RULES
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 
@@ -22,11 +22,11 @@ def test_what_is_given_is_taken(given: Any) -> None:
     assert bandwidth_from(given, X, None, Gaussian()) == expected
 
 
-@pytest.mark.parametrize("name", [name for name in RULES if name != "isj"])
+@pytest.mark.parametrize("name", [name for name in BANDWIDTH_RULES if name != "isj"])
 def test_every_name_is_a_rule_that_says_its_name(name: str) -> None:
     found = bandwidth_from(name, X, None, Gaussian())
     assert found.method == name
-    assert found == bandwidth_from(RULES[name], X, None, Gaussian())
+    assert found == bandwidth_from(BANDWIDTH_RULES[name], X, None, Gaussian())
 
 
 def test_an_object_chooses_what_it_is_told_to() -> None:

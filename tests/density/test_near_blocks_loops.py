@@ -1,4 +1,4 @@
-"""Which blocks matter: distances of boxes bound those of their points, and what is left out is below rounding."""
+"""Selection of blocks: distances of boxes bound those of their points, and skipped terms are below rounding."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer.density.sum_loops import (
-    ABSOLUTES,
-    GREATEST,
-    SQUARES,
+    GREATEST_SQUARE,
+    SUM_OF_ABSOLUTES,
+    SUM_OF_SQUARES,
     Boxes,
     Shape,
     box,
@@ -23,15 +23,15 @@ from mercer.density.sum_loops import (
 
 Array = np.ndarray
 KINDS = {
-    SQUARES: lambda u: (u**2).sum(axis=-1),
-    ABSOLUTES: lambda u: np.abs(u).sum(axis=-1),
-    GREATEST: lambda u: (u**2).max(axis=-1),
+    SUM_OF_SQUARES: lambda u: (u**2).sum(axis=-1),
+    SUM_OF_ABSOLUTES: lambda u: np.abs(u).sum(axis=-1),
+    GREATEST_SQUARE: lambda u: (u**2).max(axis=-1),
 }
-GAUSSIAN = Shape(SQUARES, True, 0.7, False)
-EXPONENTIAL = Shape(SQUARES, True, 1.4, True)
-LAPLACE = Shape(ABSOLUTES, True, 1.4, False)
-BALL = Shape(SQUARES, False, 0.0, False)
-CUBE = Shape(GREATEST, False, 0.0, False)
+GAUSSIAN = Shape(SUM_OF_SQUARES, True, 0.7, False)
+EXPONENTIAL = Shape(SUM_OF_SQUARES, True, 1.4, True)
+LAPLACE = Shape(SUM_OF_ABSOLUTES, True, 1.4, False)
+BALL = Shape(SUM_OF_SQUARES, False, 0.0, False)
+CUBE = Shape(GREATEST_SQUARE, False, 0.0, False)
 SLACK = 60.0
 
 
@@ -42,7 +42,7 @@ def corners(X: Array) -> Array:
 
 
 def boxes_of(blocks: Array, weight: Array, spread: Array) -> Boxes:
-    """Of points (blocks, points of each, columns)."""
+    """Return the boxes of points of shape (blocks, points of each, columns)."""
     mass = weight.sum(axis=1)
     return Boxes(
         np.stack([corners(part) for part in blocks]),
@@ -76,7 +76,7 @@ def test_boxes_bound_the_distances_of_their_points(kind: int, d: int, seed: int,
 @pytest.mark.parametrize("kind", KINDS)
 def test_boxes_of_one_point_have_its_distance(kind: int) -> None:
     x, y = np.array([1.0, -2.0]), np.array([4.0, 2.0])
-    expected = {SQUARES: 25.0, ABSOLUTES: 7.0, GREATEST: 16.0}[kind]
+    expected = {SUM_OF_SQUARES: 25.0, SUM_OF_ABSOLUTES: 7.0, GREATEST_SQUARE: 16.0}[kind]
     assert box_distance(kind, x, x, y, y) == (expected, expected)
 
 

@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import norm
 
 from mercer.density import Gaussian, PlugIn, Silverman, Windows
-from mercer.density import _plug_in as plug_in
 from mercer.density._rules import silverman_factor
 
 RNG = np.random.default_rng(4)
@@ -44,18 +43,18 @@ def test_gaussian_data_get_nearly_what_is_best_for_them(columns: int) -> None:
 
 
 @pytest.mark.parametrize("columns", [2, 3])
-def test_many_points_are_binned_and_few_are_paired_with_one_result(
-    columns: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_points_are_binned_and_few_are_paired_with_one_result(columns: int) -> None:
+    class BinnedPlugIn(PlugIn):
+        paired_points = 0
+
     X = RNG.normal(size=(800, columns))
     X[:300] += 3
     pairs = PlugIn("matrix").choose(X, None, Gaussian()).value
-    monkeypatch.setattr(plug_in, "FEW_POINTS", 0)
-    np.testing.assert_allclose(PlugIn("matrix").choose(X, None, Gaussian()).value, pairs, rtol=1e-3)
+    np.testing.assert_allclose(BinnedPlugIn("matrix").choose(X, None, Gaussian()).value, pairs, rtol=1e-3)
 
 
 def test_more_points_than_a_grid_has_cells_for_get_what_is_best_all_the_same() -> None:
-    """Of 200,000 points in space the finest cells would cover the middle alone."""
+    """The finest cells would cover only the middle of 200,000 points of three columns."""
     X = np.random.default_rng(5).normal(size=(200_000, 3))
     widths = PlugIn().choose(X, None, Gaussian()).value
     np.testing.assert_allclose(widths, silverman_factor(200_000, 3), rtol=0.02)

@@ -1,4 +1,4 @@
-"""Places at which a density is looked at see all of its hills."""
+"""Probes of a density find all of its modes."""
 
 from __future__ import annotations
 

@@ -8,9 +8,8 @@ from scipy import stats
 
 from mercer._errors import DataError
 from mercer.density import Bandwidth, Gaussian, Windows, smoothing_kernel_from
-from mercer.density import _boxes as boxes
-from mercer.density._bounded import on_support
-from mercer.density._support import support_from
+from mercer.density._bounded import on_support, support_from
+from mercer.density._boxes import MIN_SORTED_POINTS
 from tests.density._kernels import NAMES
 from tests.density._widths import with_widths
 
@@ -49,7 +48,7 @@ def test_the_pieces_hold_the_coverage_and_the_density_is_lower_outside(
 def test_few_points_with_tips_and_hills_between_the_places_looked_at(
     name: str, sensitivity: float, bounds: tuple[float | None, float | None] | None
 ) -> None:
-    """What is denser than the level holds less than the coverage, and with all that is as dense no less: a plateau."""
+    """The denser part holds less than the coverage, and together with the plateau no less."""
     rng = np.random.default_rng(4)
     support = support_from(bounds, 1, "reflect", ["x"])
     for h in (0.1, 0.6, 2.5):
@@ -102,7 +101,7 @@ def test_in_the_plane_a_region_holds_its_coverage(h: float, coverage: float) -> 
 
 
 def test_of_many_points_in_the_plane_it_is_that_of_their_distribution() -> None:
-    """Of points from a normal distribution the region is a disc of radius √χ²(coverage)."""
+    """The region of points from a normal distribution is a disc of radius √χ²(coverage)."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 2))
     region = Windows(Gaussian(), Bandwidth(0.3), X).highest_density_region(0.8)
@@ -123,22 +122,18 @@ def test_weights_count() -> None:
 
 @pytest.mark.parametrize("bounds", [None, (-6.0, np.inf), (-6.0, 6.0)])
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
-def test_cells_of_many_points_give_the_same_region(
-    bounds: tuple[float, float] | None, boundary: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cells_of_many_points_give_the_same_region(bounds: tuple[float, float] | None, boundary: str) -> None:
+    """All points repeated so often that they are sorted have the density of the points themselves."""
     rng = np.random.default_rng(0)
     X, weight = np.concatenate([rng.normal(-3, size=150), rng.normal(3, 0.3, size=150)])[:, None], rng.uniform(size=300)
     support = support_from(bounds, 1, boundary, ["x"])
     points = support.forward(X) if support is not None and boundary == "transform" else X
 
-    def region() -> np.ndarray | None:
-        return (
-            on_support(Windows(Gaussian(), Bandwidth(0.2), points, weight), support).highest_density_region().intervals
-        )
+    def region(times: int) -> np.ndarray | None:
+        windows = Windows(Gaussian(), Bandwidth(0.2), np.tile(points, (times, 1)), np.tile(weight, times))
+        return on_support(windows, support).highest_density_region().intervals
 
-    by_points = region()
-    monkeypatch.setattr(boxes, "MANY", 10)
-    np.testing.assert_allclose(region(), by_points, rtol=1e-8)
+    np.testing.assert_allclose(region(1 + MIN_SORTED_POINTS // 300), region(1), rtol=1e-8)
 
 
 def test_rows_of_other_columns_are_refused() -> None:

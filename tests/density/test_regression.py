@@ -11,8 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer.density import Bandwidth, smoothing_kernel_from
-from mercer.density import _mixed as mixed
-from mercer.density._kernels import KERNELS
+from mercer.density._kernels import SMOOTHING_KERNELS
 from mercer.density._mixed import MixedRows
 from mercer.density._regression import (
     LocalFit,
@@ -28,7 +27,7 @@ from tests.density._widths import FEW
 BANDWIDTHS = [0.8, [0.6, 1.1], [[0.7, 0.2], [0.2, 0.9]]]
 
 
-@pytest.mark.parametrize("kernel", sorted(KERNELS))
+@pytest.mark.parametrize("kernel", sorted(SMOOTHING_KERNELS))
 @pytest.mark.parametrize("bandwidth", BANDWIDTHS, ids=["number", "vector", "matrix"])
 def test_a_local_mean_is_the_ratio_of_two_sums(kernel: str, bandwidth: object) -> None:
     X, Y, weight = draw()
@@ -78,7 +77,7 @@ def test_weights_are_those_of_the_answer_and_sum_to_one(kind: type[LocalFit], se
 
 def every_kernel_in_every_way() -> Iterator[Any]:
     """Each is a loop to compile: in `make test`, all kernels in one way, and two, endless and compact, in every way."""
-    for kernel, form, sensitivity in product(sorted(KERNELS), ("radial", "product"), (0.0, 0.5)):
+    for kernel, form, sensitivity in product(sorted(SMOOTHING_KERNELS), ("radial", "product"), (0.0, 0.5)):
         usual = (form, sensitivity) == ("radial", 0.0) or kernel in FEW
         yield pytest.param(kernel, form, sensitivity, marks=() if usual else pytest.mark.slow)
 
@@ -90,7 +89,7 @@ def test_variances_are_sums_of_squared_weights_times_local_noise(
 ) -> None:
     """Near, where kernels are squared, and far, where weights are."""
     X, Y, weight = draw()
-    noise, K = np.square(Y), KERNELS[kernel](form)
+    noise, K = np.square(Y), SMOOTHING_KERNELS[kernel](form)
     queries = MixedRows(np.vstack([draw(10, seed=1)[0], [[30.0, 40.0], [1e5, -1e5]]]))
     bandwidth = Bandwidth([1.2, 0.9], sensitivity=sensitivity)
     local = kind(K, bandwidth, MixedRows(X), Y, weight)
@@ -101,12 +100,11 @@ def test_variances_are_sums_of_squared_weights_times_local_noise(
 
 
 @pytest.mark.parametrize("kind", [LocalMeans, LocalLines])
-@pytest.mark.parametrize("few", [0, 50_000], ids=["cell by cell", "pair by pair"])
-def test_variances_with_categories(kind: type[LocalFit], few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mixed, "FEW", few)
-    X, Y, weight = draw()
+@pytest.mark.parametrize("n", [30, 600], ids=["pair by pair", "cell by cell"])
+def test_variances_with_categories(kind: type[LocalFit], n: int) -> None:
+    X, Y, weight = draw(n)
     levels = np.array([3, 2])
-    codes = np.random.default_rng(5).integers(0, levels, size=(30, 2))
+    codes = np.random.default_rng(5).integers(0, levels, size=(n, 2))
     K, rows, mismatch = smoothing_kernel_from("gaussian"), MixedRows(X, codes), np.array([0.2, 0.1])
     local = kind(K, Bandwidth(0.9), rows, Y, weight, mismatch=mismatch, levels=levels)
     means = LocalMeans(K, Bandwidth(0.9), rows, Y**2, weight, mismatch=mismatch, levels=levels)
@@ -124,9 +122,9 @@ def test_the_variance_of_rows_that_weigh_next_to_nothing() -> None:
 @pytest.mark.parametrize("codes", [False, True])
 def test_there_is_a_nearest_row_however_far_a_query_is(kind: type[LocalFit], codes: bool) -> None:
     X, Y = np.array([[0.0], [1.0], [2.0]]), np.array([[3.0], [4.0], [5.0]])
-    own, asked = (np.zeros((3, 1), int), np.zeros((2, 1), int)) if codes else (None, None)
+    own, query_codes = (np.zeros((3, 1), int), np.zeros((2, 1), int)) if codes else (None, None)
     given = {"mismatch": np.zeros(1), "levels": np.ones(1)} if codes else {}
-    queries = MixedRows(np.array([[1e200], [-1e10]]), asked)
+    queries = MixedRows(np.array([[1e200], [-1e10]]), query_codes)
     for kernel in ("gaussian", "uniform"):
         local = kind(smoothing_kernel_from(kernel), Bandwidth(0.5), MixedRows(X, own), Y, np.ones(3), **given)
         found = evaluate(local, queries, "nearest")

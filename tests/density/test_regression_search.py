@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from mercer._errors import BandwidthError, FitInterrupted
-from mercer.density import Bandwidth, regression_widths, smoothing_kernel_from
+from mercer.density import Bandwidth, smoothing_kernel_from
 from mercer.density._mixed import MixedRows
 from mercer.density._regression import LocalFit, LocalLines, LocalMeans, compute_left_out_error
 from mercer.density.regression_widths import WidthChoice, WidthSearch
@@ -25,9 +26,14 @@ def draw(n: int = 60, d: int = 2, seed: int = 0) -> tuple[Array, Array]:
 
 
 def search(
-    X: Array, Y: Array, kind: type[LocalFit] = LocalMeans, kernel: str = "gaussian", codes: Array | None = None
+    X: Array,
+    Y: Array,
+    kind: type[LocalFit] = LocalMeans,
+    kernel: str = "gaussian",
+    codes: Array | None = None,
+    **options: Any,
 ) -> tuple[WidthChoice, Callable[..., float]]:
-    """What is chosen, and the error of any widths, with those of categories after them."""
+    """Return the choice, and the error of any widths, with those of categories after them."""
     rows, weight, K = MixedRows(X, codes), np.ones(len(X)), smoothing_kernel_from(kernel)
     levels = None if codes is None else codes.max(axis=0) + 1
 
@@ -42,13 +48,13 @@ def search(
         return loss(make(np.arange(len(X)), Bandwidth(bandwidth), given), np.arange(len(X)))
 
     names = [f"x{j}" for j in range(X.shape[1])]
-    return WidthSearch(make, loss, K, rows, weight, levels, None, None, names).choose(), error
+    return WidthSearch(make, loss, K, rows, weight, levels, None, None, names, **options).choose(), error
 
 
 @pytest.mark.parametrize("kind", [LocalMeans, LocalLines])
 @pytest.mark.parametrize(("kernel", "dent"), [("gaussian", 1e-6), ("epanechnikov", 0.05)])
 def test_one_width_is_the_best_there_is(kind: type[LocalFit], kernel: str, dent: float) -> None:
-    """Of a kernel that ends up to dents, which come and go with single points at the end of its reach."""
+    """Up to dents for a kernel of compact support, which come and go with single points at the end of its reach."""
     choice, error = search(*draw(d=1), kind, kernel)
     assert choice.error <= min(error(h) for h in np.geomspace(0.01, 100, 200)) * (1 + dent)
     assert_allclose(choice.error, error(choice.bandwidth.value))
@@ -85,22 +91,19 @@ def test_the_curve_is_the_error_along_the_common_width() -> None:
     assert curve.best == choice.error <= curve.values.min()
 
 
-def test_many_rows_are_searched_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_searched_in_part() -> None:
     X, Y = draw(n=400)
     whole, error = search(X, Y)
-    monkeypatch.setattr(regression_widths, "SEARCHED_ROWS", 200)
-    part, _ = search(X, Y)
+    part, _ = search(X, Y, searched_rows=200)
     assert (whole.searched_rows, part.searched_rows) == (400, 200)
     assert_allclose(part.error, error(part.bandwidth.value))  # of all rows
     assert part.error < 1.1 * whole.error
 
 
-def test_of_very_many_rows_some_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_rows_some_are_left_out() -> None:
     X, Y = draw(n=400)
-    monkeypatch.setattr(regression_widths, "SEARCHED_ROWS", 100)
-    whole, _ = search(X, Y)
-    monkeypatch.setattr(regression_widths, "PAIRS", 400 * 300)
-    part, error = search(X, Y)
+    whole, _ = search(X, Y, searched_rows=100)
+    part, error = search(X, Y, searched_rows=100, most_pairs=400 * 300)
     assert (whole.left_out_rows, part.left_out_rows, part.searched_rows) == (400, 300, 100)
     assert error(part.bandwidth.value) < 1.05 * error(whole.bandwidth.value)
 
@@ -109,26 +112,25 @@ def test_of_very_many_rows_some_are_left_out(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_interrupted_search_gives_the_best_so_far(tries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Among all rows, or, of many, some."""
     X, Y = draw(n=400, d=1)
-    monkeypatch.setattr(regression_widths, "SEARCHED_ROWS", 200)
-    asked: list[tuple[int, float]] = []
+    computed: list[tuple[int, float]] = []
     error_of = compute_left_out_error
 
-    def counted(fit: LocalFit, *given: object) -> float:
-        if len(asked) == tries:
+    def computing(fit: LocalFit, *given: object) -> float:
+        if len(computed) == tries:
             raise KeyboardInterrupt
-        asked.append((fit.count, error_of(fit, *given)))
-        return asked[-1][1]
+        computed.append((fit.count, error_of(fit, *given)))
+        return computed[-1][1]
 
-    monkeypatch.setitem(globals(), "compute_left_out_error", counted)
+    monkeypatch.setitem(globals(), "compute_left_out_error", computing)
     if tries == 10_000:
-        assert search(X, Y)[0].evaluations == len(asked) < 100
+        assert search(X, Y, searched_rows=200)[0].evaluations == len(computed) < 100
         return
     with pytest.raises(FitInterrupted, match="stopped") as stop:
-        search(X, Y)
-    choice, (last, _) = stop.value.solution, asked[-1]
+        search(X, Y, searched_rows=200)
+    choice, (last, _) = stop.value.solution, computed[-1]
     assert last == (200 if tries < 75 else 400)
     assert (choice.evaluations, choice.left_out_rows) == (tries, 400)
-    assert choice.error == min(error for rows, error in asked if rows == last)
+    assert choice.error == min(error for rows, error in computed if rows == last)
     assert 0 < choice.bandwidth.value < 10
 
 

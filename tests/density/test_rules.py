@@ -1,4 +1,4 @@
-"""What every rule owes: the data times c give the bandwidth times c, and typed refusals of data without spread."""
+"""Laws of every rule: data times c give the bandwidth times c, and data without spread raise typed errors."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from mercer.density import (
     SmoothingKernel,
     bandwidth_from,
 )
-from mercer.density.named_rules import RULES
+from mercer.density.named_rules import BANDWIDTH_RULES
 
-SCALED = [name for name in RULES if name not in ("scott", "silverman")]
+SCALED = [name for name in BANDWIDTH_RULES if name not in ("scott", "silverman")]
 GAUSSIAN = Gaussian()
 RNG = np.random.default_rng(3)
 LINE = np.concatenate([RNG.normal(size=60), RNG.normal(5, 0.5, size=40)])[:, None]
@@ -117,7 +117,9 @@ def test_a_full_matrix_needs_points_and_independent_columns(rule: Rule) -> None:
         chosen(rule, collinear, names=["a", "b", "c", "d"])
 
 
-@pytest.mark.parametrize("rule", [*(RULES[name] for name in SCALED), PlugIn("matrix"), LikelihoodCV("one")], ids=repr)
+@pytest.mark.parametrize(
+    "rule", [*(BANDWIDTH_RULES[name] for name in SCALED), PlugIn("matrix"), LikelihoodCV("one")], ids=repr
+)
 def test_other_kernels_smooth_about_as_much(rule: Rule) -> None:
     """Canonical widths: an Epanechnikov kernel is 2.214 times as wide as a Gaussian that smooths as much."""
     gaussian = chosen(rule, LINE)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer._errors import BandwidthError
-from mercer.density.cross_validation import GRID, refine_by_simplex, refine_by_slope, search_line
+from mercer.density.cross_validation import TRIAL_MULTIPLES, refine_by_simplex, refine_by_slope, search_line
 
 
 @pytest.mark.parametrize("least", [0.003, 0.11, 0.7, 2.9, 40.0])
@@ -38,14 +38,14 @@ def test_no_minimum_is_an_error_that_says_which_way(sign: int, side: str) -> Non
 
 
 def test_each_value_is_computed_once() -> None:
-    asked: list[float] = []
+    evaluated: list[float] = []
 
     def criterion(width: float) -> float:
-        asked.append(width)
+        evaluated.append(width)
         return float(np.log(width / 0.5) ** 2)
 
     curve = search_line(criterion)
-    assert len(asked) == len(set(asked)) == len(curve.widths) < len(GRID) + 15
+    assert len(evaluated) == len(set(evaluated)) == len(curve.widths) < len(TRIAL_MULTIPLES) + 15
 
 
 def test_axes_are_refined_with_and_without_slopes() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer._errors import BandwidthError, SupportError
-from mercer.density._support import Support, support_from
+from mercer.density._bounded import Support, support_from
 
 INF = np.inf
 NAMES = ["a", "b"]

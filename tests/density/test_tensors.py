@@ -1,14 +1,15 @@
-"""Densities and local means of tensors are those of arrays, and what underflows is taken in the logarithm."""
+"""Densities and local means of tensors are those of arrays, and sums that underflow are computed in log space."""
 
 from __future__ import annotations
 
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from mercer.density import Bandwidth, Windows, smoothing_kernel_from
-from mercer.density._kernels import KERNELS
+from mercer.density._kernels import SMOOTHING_KERNELS
 from mercer.density._mixed import MixedRows
 from mercer.density._regression import LocalMeans
 from mercer.density._regression import evaluate as answers_of_arrays
@@ -16,7 +17,7 @@ from mercer.density._tensor_sums import _get_copy, evaluate, has_tensor_sums, lo
 from tests._gpu._devices import DEVICES, TOLERANCE
 
 torch = pytest.importorskip("torch")
-NAMES = sorted({kernel().name for kernel in KERNELS.values()})
+NAMES = sorted({kernel().name for kernel in SMOOTHING_KERNELS.values()})
 WIDTHS = [0.7, [0.5, 0.8, 1.2], [[0.5, 0.2, 0.0], [0.2, 0.4, 0.0], [0.0, 0.0, 0.3]]]
 
 
@@ -67,11 +68,20 @@ def test_points_are_copied_once_for_a_device_and_a_type():
     assert next(iter(windows.device_copies.values())) is first
     log_density(windows, torch.as_tensor(queries).float())
     assert list(windows.device_copies) == [(torch.device("cpu"), torch.float32)]
-    assert "there" not in windows.__getstate__()
+    assert "device_copies" not in windows.__getstate__()
+
+
+def test_a_pickled_fit_has_no_copies_on_devices():
+    X, weight, queries = data()
+    fit = LocalMeans(smoothing_kernel_from("gaussian"), Bandwidth(0.6), MixedRows(X), X[:, :1], weight + 0.1)
+    before = len(pickle.dumps(fit))
+    evaluate(fit, torch.as_tensor(queries), "nearest")
+    assert fit.device_copies
+    assert len(pickle.dumps(fit)) == before
 
 
 def test_tensors_of_another_type_may_come_at_the_same_time():
-    """Another thread, which keeps the points in its own type, does not take away what was made for this one."""
+    """Another thread, which keeps the points in its own type, does not remove the copy of this one."""
 
     class Shared(dict):
         def __setitem__(self, key, value):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mercer import KernelDensity
 from mercer.density import Bandwidth, Windows, smoothing_kernel_from
 from mercer.density._density import GRID_ERROR
-from mercer.density._sums import MARGIN, Sources, Tolerance, has_grid
+from mercer.density._sums import GRID_MARGIN, Sources, Tolerance, has_grid
 
 Array = np.ndarray
 GAUSSIAN = smoothing_kernel_from("gaussian")
@@ -61,9 +61,9 @@ def test_sums_that_are_known_are_within_tolerance(
 ) -> None:
     windows, Q = windows_of(8000, d, bandwidth, weighted), queries(4000, d)
     exact = np.exp(windows.sums.log_sums(windows._whitened(Q)))
-    sources, asked = windows._in_axes(Q)
+    sources, in_axes = windows._in_axes(Q)
     for small in (False, True):
-        sums, known = sources.sums(asked, Tolerance(rtol, share), small=small)
+        sums, known = sources.sums(in_axes, Tolerance(rtol, share), small=small)
         allowed = rtol * exact + share * windows.total_share
         assert (np.abs(sums - exact) <= allowed * (1 + 1e-9))[known].all()
         assert not known[-4:-1].any(), "beyond the grid nothing is known"
@@ -85,7 +85,7 @@ def test_without_the_point_itself(d: int, bandwidth: Any, rtol: float, moved: bo
 
 
 def test_a_lonely_point_that_is_left_out_is_not_read_from_a_grid() -> None:
-    """Of its own kernel nothing but the error would be left."""
+    """Without its own kernel nothing but the error would be left."""
     X = np.append(np.random.default_rng(0).normal(size=5000), 9.0)[:, None]
     windows = Windows(GAUSSIAN, Bandwidth(0.3), X)
     logs, exact = (windows.log_density_left_out(rtol=rtol) for rtol in (1e-3, 0.0))
@@ -123,7 +123,7 @@ def test_few_pairs_are_compared_without_a_grid() -> None:
 
 def test_queries_far_away_do_not_make_the_grid_larger() -> None:
     sources, Q = line(8000, 0.3), points(4000, 1, 1)
-    end = sources.points.max() + MARGIN * 0.3
+    end = sources.points.max() + GRID_MARGIN * 0.3
     far = np.concatenate([Q, [[1e12], [-1e12], [end + 0.01]]])
     (alone, known), (_, known_of_all) = (sources.sums(X, Tolerance(1e-3)) for X in (Q, far))
     np.testing.assert_array_equal(known_of_all, [*known, False, False, False])
@@ -135,9 +135,9 @@ def test_queries_far_away_do_not_make_the_grid_larger() -> None:
 def test_a_long_grid_is_not_used_where_rounding_moves_places_on_it(span: float) -> None:
     places = np.repeat(np.random.default_rng(2).uniform(0, span, size=(100, 1)), 60, axis=0)
     windows = Windows(GAUSSIAN, Bandwidth(1.0), places)
-    asked = places + 1.2
+    queries = places + 1.2
     for rtol in (1e-10, 1e-6):
-        off = np.expm1(windows.log_density(asked, rtol=rtol) - windows.log_density(asked))
+        off = np.expm1(windows.log_density(queries, rtol=rtol) - windows.log_density(queries))
         assert np.abs(off).max() <= rtol
 
 

@@ -13,7 +13,7 @@ from scipy import stats
 
 from mercer._errors import NoClosedFormError, OutOfReachError
 from mercer.density import Bandwidth, Gaussian, SmoothingKernel, Windows, smoothing_kernel_from
-from mercer.density import _boxes as boxes
+from mercer.density._boxes import MIN_SORTED_POINTS
 from tests.density._kernels import NAMES
 from tests.density._widths import with_widths
 
@@ -229,14 +229,11 @@ def test_points_without_weight_do_not_change_adaptive_widths() -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("many", [10, 10_000])
-def test_a_curve_is_the_density_on_the_line(
-    kernel: SmoothingKernel, many: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In places far apart as well, and by cells of points; only a region may take what is tiny for nothing."""
-    monkeypatch.setattr(boxes, "MANY", many)
-    X = np.concatenate([points(20, 1), points(20, 1, seed=1) + 1e3])
-    windows = Windows(kernel, Bandwidth(0.5), X, np.arange(40.0))
+@pytest.mark.parametrize("n", [40, MIN_SORTED_POINTS + 2], ids=["by points", "by cells"])
+def test_a_curve_is_the_density_on_the_line(kernel: SmoothingKernel, n: int) -> None:
+    """In places far apart as well; only a region may count a tiny density as 0."""
+    X = np.concatenate([points(n // 2, 1), points(n // 2, 1, seed=1) + 1e3])
+    windows = Windows(kernel, Bandwidth(0.5), X, np.arange(float(n)))
     x = np.concatenate([np.linspace(997, 1003, 30), np.linspace(-3, 3, 30), [500.0]])
     found = np.exp(windows.log_curve(x))
     np.testing.assert_allclose(found, windows.density(x[:, None]), rtol=1e-11, atol=1e-14 if found.all() else 3e-12)

@@ -1,4 +1,4 @@
-"""What tests of features of kernels share."""
+"""Helpers for tests of features of kernels."""
 
 from __future__ import annotations
 

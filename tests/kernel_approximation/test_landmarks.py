@@ -1,4 +1,4 @@
-"""Which rows become landmarks."""
+"""The choice of landmarks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.kernel_approximation import landmarks as room
-from mercer.kernel_approximation.landmarks import RULES, choose_from_matrix, choose_landmarks, count_needed_landmarks
+from mercer.kernel_approximation.landmarks import (
+    LANDMARK_RULES,
+    choose_from_matrix,
+    choose_landmarks,
+    count_needed_landmarks,
+)
 from mercer.kernel_approximation.nystroem_map import NystroemMap, compute_trace_error
 from mercer.kernels import RBF, FromFunction, Kernel, Linear, Spectrum
 from mercer.kernels.gram import GivenMatrix
@@ -33,7 +37,7 @@ def test_uniform_ones_are_those_of_scikit_learn() -> None:
     assert_array_equal(found.numbers, seeded(4).permutation(50)[:10])
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", LANDMARK_RULES)
 @pytest.mark.parametrize("most", [1, 7, 600, 900])
 def test_they_are_different_rows_and_no_more_than_asked_for(rule: str, most: int) -> None:
     X = clusters()
@@ -93,19 +97,17 @@ def test_rows_without_a_difference_are_one_landmark(rule: str) -> None:
     assert len(choose_landmarks(Linear(), np.zeros((9, 2)), 5, rule, seeded()).numbers) == 1
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_many_rows_are_looked_at_in_part(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MAX_FACTOR_ENTRIES", 2000.0)
-    monkeypatch.setattr(room, "MAX_DISTANCES", 2000.0)
-    X = clusters()
-    found = choose_landmarks(KERNEL, X, 10, rule, seeded())
+@pytest.mark.parametrize("rule", LANDMARK_RULES)
+def test_of_many_rows_some_are_candidates(rule: str) -> None:
+    X, limits = clusters(), {"max_factor_entries": 2000.0, "max_distances": 2000.0}
+    found = choose_landmarks(KERNEL, X, 10, rule, seeded(), **limits)
     assert found.among == (600 if rule == "uniform" else 200)
     assert len(set(found.numbers.tolist())) == 10
-    assert found.numbers.max() > 200  # they are numbers of all rows, not of those looked at
-    assert choose_landmarks(KERNEL, X, 80, rule, seeded()).among >= 320  # four for each landmark
+    assert found.numbers.max() > 200  # positions among all rows, not among the candidates
+    assert choose_landmarks(KERNEL, X, 80, rule, seeded(), **limits).among >= 320  # four for each landmark
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", LANDMARK_RULES)
 @pytest.mark.parametrize(
     ("kernel", "rows"),
     [
@@ -120,7 +122,7 @@ def test_any_rows_will_do(rule: str, kernel: Kernel, rows: Any) -> None:
     assert len(set(numbers.tolist())) == len(numbers) == 5
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", LANDMARK_RULES)
 def test_a_matrix_that_is_given_has_the_landmarks_of_its_kernel(rule: str) -> None:
     X = clusters(200)
     by_matrix = choose_from_matrix(GivenMatrix(KERNEL(X)), 20, rule, seeded())

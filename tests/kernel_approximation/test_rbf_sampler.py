@@ -63,7 +63,7 @@ def test_precision_is_that_of_scikit_learn(fitted: Any, given: Any) -> None:
 
 
 def test_large_angles_have_the_digits_that_they_can_have() -> None:
-    """Where x is 1e8 the product wᵀx has a rounding of 1e-8, whoever computes it."""
+    """For x of 1e8 the product wᵀx has a rounding of 1e-8 in any implementation."""
     X = rows() + 1e8
     ours, theirs = (made(random_state=0).fit(X).transform(X) for made in (RBFSampler, kernel_approximation.RBFSampler))
     np.testing.assert_allclose(ours, theirs, atol=1e-7)

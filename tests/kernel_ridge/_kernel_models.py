@@ -1,4 +1,4 @@
-"""What tests of kernel models share."""
+"""Helpers for tests of kernel models."""
 
 from __future__ import annotations
 

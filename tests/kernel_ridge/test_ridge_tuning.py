@@ -39,8 +39,8 @@ def test_every_row_left_out_in_turn(kernel: str, targets: int | None, weighted: 
     refitted = left_out(KernelRidge(model.alpha_, kernel=kernel), X, Y, weight)
     assert_allclose(model.loo_predictions_, refitted, atol=1e-8)
     squares = (Y - refitted) ** 2 if weight is None else weight.reshape(-1, *[1] * (Y.ndim - 1)) * (Y - refitted) ** 2
-    seen = len(X) if weight is None else np.count_nonzero(weight)
-    per_target = squares.reshape(len(X), -1).sum(axis=0) / seen
+    n_weighted = len(X) if weight is None else np.count_nonzero(weight)
+    per_target = squares.reshape(len(X), -1).sum(axis=0) / n_weighted
     assert_allclose(model.alpha_errors_.min(), per_target.mean(), rtol=1e-8)
 
 

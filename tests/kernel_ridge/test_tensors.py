@@ -22,8 +22,7 @@ from mercer import (
 )
 from mercer._errors import DataError, DeviceError, KernelError, NonFiniteError, NotConvergedWarning, TooLargeError
 from mercer.families import L2
-from mercer.kernel_approximation import function as feature_function
-from mercer.kernel_approximation.function import KernelFunction
+from mercer.kernel_approximation.function import MAX_EXACT_ROWS, KernelFunction
 from mercer.kernels import RBF, Spectrum
 from mercer.matrices import mapped_tensors
 from mercer.optim.span import mapped_newton, tensor_ridge
@@ -63,12 +62,12 @@ def test_a_glm_of_tensors_is_that_of_arrays(device, dtype, error, features, fami
     model = GLM(family, penalty="l2", kernel=RBF(gamma=0.5), approximate=FEATURES[features])
     of_arrays = pickle.loads(pickle.dumps(model.fit(X, Y[family])))
     of_tensors = model.fit(T, torch.as_tensor(Y[family], device=device))
-    told = of_tensors.predict_linear(T)
-    assert told.device == T.device
-    assert told.dtype == T.dtype
+    found = of_tensors.predict_linear(T)
+    assert found.device == T.device
+    assert found.dtype == T.dtype
     assert of_tensors.certificate_.holds
     assert T.device.type in of_tensors.plan_.device
-    close(told, of_arrays.predict_linear(X), error)
+    close(found, of_arrays.predict_linear(X), error)
     close(of_tensors.predict_linear(X), of_arrays.predict_linear(X), error)
     close(of_arrays.predict_linear(T), of_arrays.predict_linear(X), error)
 
@@ -162,10 +161,10 @@ def test_a_failed_fit_leaves_the_old_model():
     close(model.predict(X), expected, 0.0)
 
 
-def test_more_rows_than_an_exact_model_of_tensors_has(monkeypatch):
-    monkeypatch.setattr(feature_function, "MAX_EXACT_ROWS", N - 1)
+def test_an_exact_model_of_too_many_rows_is_refused():
+    rows = torch.randn((MAX_EXACT_ROWS + 1, 2), dtype=torch.float64)
     with pytest.raises(TooLargeError, match="nystroem"):
-        GLM("gaussian", penalty="l2", kernel="rbf").fit(torch.as_tensor(X), Y["gaussian"])
+        GLM("gaussian", penalty="l2", kernel="rbf").fit(rows, rows[:, 0])
 
 
 def test_ctrl_c_keeps_the_best_iterate(monkeypatch):
@@ -177,11 +176,13 @@ def test_ctrl_c_keeps_the_best_iterate(monkeypatch):
     assert not model.certificate_.holds
 
 
-def test_exact_ridge_by_steps(monkeypatch):
-    monkeypatch.setattr(tensor_ridge, "MAX_FACTORED_ROWS_ON_CPU", 0)
+def test_exact_ridge_by_steps():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(4_100, 2))
+    y = np.sin(rows[:, 0]) + 0.1 * rng.normal(size=4_100)
     model = KernelRidge(alpha=0.5, kernel="rbf")
-    expected = model.fit(X, Y["gaussian"]).predict(X)
-    close(model.fit(torch.as_tensor(X), Y["gaussian"]).predict(X), expected, 1e-7)
+    expected = model.fit(rows, y).predict(rows)
+    close(model.fit(torch.as_tensor(rows), y).predict(rows), expected, 1e-7)
     assert "pivots" in str(model.plan_)
 
 

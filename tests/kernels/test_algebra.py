@@ -1,4 +1,4 @@
-"""What breaks positive definiteness is refused, with the reason; what a kernel looks like."""
+"""Operations that break positive definiteness raise errors with the reason; the repr of a kernel."""
 
 from __future__ import annotations
 

@@ -91,4 +91,4 @@ def test_linear_models_of_other_libraries_take_counts(kernel: k.Kernel) -> None:
     psi = kernel.feature_map(texts)
     assert psi(texts).indices.dtype == np.int32
     assert f"n_features={k.Spectrum(1).feature_map(texts).n_features}" in repr(psi)
-    assert LinearSVC().fit(psi(texts), y).score(psi(texts), y) == 1  # liblinear knows no other indices
+    assert LinearSVC().fit(psi(texts), y).score(psi(texts), y) == 1  # liblinear accepts no other indices

@@ -1,4 +1,4 @@
-"""Evaluation by tiles: the same numbers however they are cut, and never the whole matrix unless asked for."""
+"""Evaluation by tiles: the same numbers for any tiles, and the whole matrix only from `matrix`."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_shapes_alone() -> None:
 
 
 def test_a_hexagon_and_two_triangles_are_not_told_apart() -> None:
-    """What the Weisfeiler–Lehman test is known not to see."""
+    """Differences that the Weisfeiler–Lehman test is known to miss."""
     triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
     K = k.WeisfeilerLehman()([nx.cycle_graph(6), triangles])
     np.testing.assert_array_equal(K, np.full((2, 2), 6 * 36))
@@ -227,8 +227,8 @@ def positioned() -> nx.Graph:
         ([EDGE, None], NonFiniteError, "None in row 1"),
         ([EDGE, float("nan")], NonFiniteError, "nan in row 1"),
         ([3], ColumnTypeError, "row 0 is 3"),
-        (["CO"], ColumnTypeError, "no graph"),
-        (np.eye(3), ColumnTypeError, "no graph"),
+        (["CO"], ColumnTypeError, "which is not a graph"),
+        (np.eye(3), ColumnTypeError, "which is not a graph"),
         ("CO", ColumnTypeError, "where graphs"),
         (7, ColumnTypeError, "where graphs"),
         (nx.path_graph(2), DataError, "one graph"),

@@ -19,7 +19,7 @@ def circle(X: np.ndarray) -> np.ndarray:
 
 
 def radius(x: np.ndarray) -> float:
-    """Of one row."""
+    """Return ψ of one row."""
     return float(np.hypot(x[0], x[1]))
 
 

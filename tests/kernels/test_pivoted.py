@@ -87,7 +87,7 @@ def test_pivots_are_drawn_as_if_one_by_one() -> None:
 
 
 def test_it_is_close_to_the_best_there_is() -> None:
-    """What 60 pivots leave is no more than twice what the 45 largest eigenvalues leave."""
+    """60 pivots leave no more than twice the remainder of the 45 largest eigenvalues."""
     X = clusters()
     values = np.linalg.eigvalsh(RBF(gamma=0.5)(X))
     for seed in range(5):
@@ -96,7 +96,7 @@ def test_it_is_close_to_the_best_there_is() -> None:
 
 @pytest.mark.parametrize("enough", [0.3, 0.03])
 def test_it_takes_no_more_pivots_than_it_needs(enough: float) -> None:
-    """Pivots are proposed by the block, but kept only up to the one that reaches what was asked for."""
+    """Pivots are proposed in blocks, but kept only up to the one that reaches the required error."""
     gram = Gram(RBF(gamma=0.5), clusters())
     found = PivotedCholesky.of(gram, 600, enough)
     kept = found.L[:, :-1]

@@ -22,18 +22,25 @@ def laid_out(runs: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 def test_equal_runs_and_no_others_have_equal_numbers(runs: list[list[int]]) -> None:
     words, starts, stops = laid_out(runs)
     numbers, firsts = loops.number_runs(words, starts, stops)
-    seen: dict[tuple[int, ...], int] = {}
-    expected = [seen.setdefault(tuple(run), len(seen)) for run in runs]
+    numbered: dict[tuple[int, ...], int] = {}
+    expected = [numbered.setdefault(tuple(run), len(numbered)) for run in runs]
     assert numbers.tolist() == expected
-    assert [tuple(runs[first]) for first in firsts] == list(seen)
+    assert [tuple(runs[first]) for first in firsts] == list(numbered)
 
 
-def test_equal_hashes_do_not_make_runs_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loop in plain Python, with a hash that tells nothing apart."""
-    monkeypatch.setattr(loops, "compute_hash", lambda words, start, stop: np.uint64(7))
-    words, starts, stops = laid_out([[1], [2], [1, 2], [2], [1, 2], []])
-    numbers, _ = loops.number_runs.plain(words, starts, stops)
-    assert numbers.tolist() == [0, 1, 2, 1, 2, 3]
+def test_equal_hashes_do_not_make_runs_equal() -> None:
+    def mix(word: int) -> int:
+        """The hash of a run of two after its first word, to which the second is added bit by bit."""
+        product = (2 ^ word) * 0x9E3779B97F4A7C15 % 2**64
+        return product ^ (product >> 32)
+
+    first, second = 1, int(np.uint64(mix(1) ^ mix(2) ^ 7).astype(np.int64))
+    runs = [[first, 7], [2, second], [7], [2, second], [first, 7], []]
+    words, starts, stops = laid_out(runs)
+    hashes = [int(loops.compute_hash(words, start, stop)) for start, stop in zip(starts, stops, strict=True)]
+    assert hashes[0] == hashes[1] != hashes[2]
+    numbers, _ = loops.number_runs(words, starts, stops)
+    assert numbers.tolist() == [0, 1, 2, 1, 0, 3]
 
 
 @settings(max_examples=40)

@@ -21,9 +21,8 @@ from sklearn.preprocessing import FunctionTransformer
 import mercer
 from mercer import kernels as k
 from mercer._errors import ColumnTypeError, DataError, KernelError, NoFeatureMapError, NonFiniteError
-from mercer.kernels import _counting as counting
-from mercer.kernels import _strings as strings
-from mercer.kernels.views import Views
+from mercer.kernels._counting import CountSide
+from mercer.kernels._strings import check_overflow
 from mercer.testing import check_kernel
 from tests.kernels._compositions import compositions
 from tests.kernels._ridge import Ridge
@@ -141,14 +140,14 @@ def test_counts_too_large_for_float32_stay_exact() -> None:
     np.testing.assert_array_equal(k.Spectrum(1)(X), expected)
 
 
-def test_not_all_that_is_frequent_is_made_dense(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_not_all_frequent_columns_are_dense() -> None:
     X = ["".join(np.random.default_rng(i).choice(list("abc"), 30)) for i in range(40)]
     expected = k.Spectrum(2)(X)
+    vocabulary, counts = k.Spectrum(2).learn(X)
     for most in (1, 5, 8, 9):
-        monkeypatch.setattr(counting, "MAX_DENSE_COLUMNS", most)
-        side = k.Spectrum(2).prepared(Views(X))
+        side = CountSide.of(counts, vocabulary, max_dense_columns=most)
         assert side.dense.shape[1] <= most
-        np.testing.assert_array_equal(k.Spectrum(2)(X), expected)
+        np.testing.assert_array_equal(k.Spectrum(2).tile(side, side, None), expected)
 
 
 # What rows may be.
@@ -227,15 +226,16 @@ def test_what_is_no_text_is_refused(kernel: k.Kernel, rows: Any, error: type[Exc
 def test_too_many_subsequences_for_a_float() -> None:
     kernel = k.Subsequence(200, 1.0)
     for call in (kernel.diag, lambda X: kernel(X, X)):
-        with pytest.raises(DataError, match="no float64"):
+        with pytest.raises(DataError, match="overflows float64"):
             call(["a" * 600])
 
 
-def test_a_diagonal_too_large_for_a_float(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the test before has it, without the minutes that such texts take where nothing is compiled."""
-    monkeypatch.setattr(strings, "diagonal", lambda codes, bounds, length, decay: np.full(len(bounds) - 1, np.inf))
-    with pytest.raises(DataError, match="no float64"):
-        k.Subsequence(2).diag(["aa"])
+def test_values_too_large_for_a_float() -> None:
+    """As in the test before, without the minutes that such texts take where nothing is compiled."""
+    kernel, values = k.Subsequence(2), np.array([1.0, 2.0])
+    assert check_overflow(kernel, values) is values
+    with pytest.raises(DataError, match="overflows float64"):
+        check_overflow(kernel, np.array([1.0, np.inf]))
 
 
 def test_texts_and_bytes_are_not_compared() -> None:

@@ -20,7 +20,7 @@ def alone(codes: np.ndarray, bounds: np.ndarray, i: int) -> tuple[np.ndarray, np
     return part, np.array([0, len(part)])
 
 
-@pytest.mark.parametrize("count", [1, loops.LANES - 1, loops.LANES, loops.LANES + 1])
+@pytest.mark.parametrize("count", [1, loops.PAIR_LANES - 1, loops.PAIR_LANES, loops.PAIR_LANES + 1])
 def test_a_pair_does_not_see_the_others_in_its_vector(count: int) -> None:
     left, right = texts(3), texts(count)
     tile = loops.compute_tile(*left, *right, 2, 0.5, -1)
@@ -30,7 +30,7 @@ def test_a_pair_does_not_see_the_others_in_its_vector(count: int) -> None:
 
 
 def test_what_is_not_left_out_of_a_triangle_is_right() -> None:
-    n, first = 2 * loops.LANES + 5, loops.LANES + 1
+    n, first = 2 * loops.PAIR_LANES + 5, loops.PAIR_LANES + 1
     codes, bounds = texts(n)
     whole = loops.compute_tile(codes, bounds, codes, bounds, 2, 0.5, -1)
     start = bounds[first]
@@ -41,7 +41,7 @@ def test_what_is_not_left_out_of_a_triangle_is_right() -> None:
 
 
 def test_the_diagonal_is_that_of_the_tile() -> None:
-    codes, bounds = texts(loops.LANES + 3)
+    codes, bounds = texts(loops.PAIR_LANES + 3)
     whole = loops.compute_tile(codes, bounds, codes, bounds, 3, 0.7, -1)
     np.testing.assert_allclose(loops.compute_diagonal(codes, bounds, 3, 0.7), np.diagonal(whole), rtol=1e-14)
 

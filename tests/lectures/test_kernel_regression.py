@@ -9,10 +9,10 @@ from scipy.integrate import quad
 
 from mercer import KernelDensity, NadarayaWatson
 from mercer.density import Bandwidth, Windows, smoothing_kernel_from
-from mercer.density._kernels import KERNELS
+from mercer.density._kernels import SMOOTHING_KERNELS
 
 Array = np.ndarray
-NAMES = sorted(KERNELS)
+NAMES = sorted(SMOOTHING_KERNELS)
 
 
 def draw(n: int = 25) -> tuple[Array, Array]:

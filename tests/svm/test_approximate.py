@@ -85,14 +85,14 @@ def test_coefficients_of_columns_are_those_of_the_exact_machine(data: Any) -> No
 )
 def test_features_of_every_kind_come_near_the_exact_machine(data: Any, rows: Array, approximate: Any) -> None:
     X, classes, t, _ = data
-    exact, model = (SVC(gamma=0.1, approximate=asked).fit(X, classes) for asked in (None, approximate))
+    exact, model = (SVC(gamma=0.1, approximate=features).fit(X, classes) for features in (None, approximate))
     assert np.mean(exact.predict(rows) == model.predict(rows)) > 0.85
     assert model.certificate_.holds
     assert 0 <= model.approximation_.error < 0.2
     assert model.approximation_.distance < 0.5
     if isinstance(approximate, Nystroem | RandomFourierFeatures):
         assert model.approximation_.n_components == approximate.n_components
-    exact, model = (SVR(gamma=0.1, approximate=asked).fit(X, t) for asked in (None, approximate))
+    exact, model = (SVR(gamma=0.1, approximate=features).fit(X, t) for features in (None, approximate))
     assert np.corrcoef(exact.predict(rows), model.predict(rows))[0, 1] > 0.95
 
 

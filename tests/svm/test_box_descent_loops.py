@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.svm._dual_loops import BLOCK, descend_pairs, descend_singles, find_largest
+from mercer.svm._dual_loops import MAXIMUM_BLOCK, descend_pairs, descend_singles, find_largest
 
 Array = np.ndarray
 
@@ -27,7 +27,7 @@ def descended(K: Array, y: Array, C: float, *, intercept: bool, epsilon: float =
 def test_the_first_of_the_largest_is_found(dtype: type) -> None:
     rng = np.random.default_rng(0)
     for _ in range(50):
-        scores = np.round(rng.normal(size=4 * BLOCK), 1).astype(dtype)
+        scores = np.round(rng.normal(size=4 * MAXIMUM_BLOCK), 1).astype(dtype)
         scores[rng.random(len(scores)) < 0.3] = -np.inf
         where, value = find_largest(scores)
         assert (where, value) == (np.argmax(scores), scores.max())

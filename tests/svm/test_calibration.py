@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax
 
-from mercer.svm.calibration import SMALLEST_SCALE, SupportSpan, _factorize, _find_scale, fit_scale, fit_sigmoid
+from mercer.svm.calibration import SMALLEST_SCORE_SCALE, SupportSpan, _factorize, _find_scale, fit_scale, fit_sigmoid
 
 Array = np.ndarray
 
@@ -81,7 +81,7 @@ def test_scores_without_a_mistake_have_a_finite_scale() -> None:
 
 @pytest.mark.parametrize("scores", [np.zeros((4, 2)), np.array([[0.0, 1], [0, 1], [1, 0], [1, 0]])])
 def test_scores_that_say_nothing_or_the_wrong_thing_are_flattened(scores: Array) -> None:
-    assert 0 < fit_scale(scores, np.array([0, 0, 1, 1])).value <= SMALLEST_SCALE / 0.5
+    assert 0 < fit_scale(scores, np.array([0, 0, 1, 1])).value <= SMALLEST_SCORE_SCALE / 0.5
 
 
 @pytest.mark.parametrize("affine", [True, False])
@@ -108,7 +108,7 @@ def test_the_certificate_of_the_scale_holds_for_scores_of_any_size(rng: np.rando
         assert found.certificate.holds
         np.testing.assert_allclose(size * found.value, fit_scale(scores, codes).value, rtol=1e-9)
     assert fit_scale(-scores, codes).certificate.holds
-    assert fit_scale(np.zeros((5, 2)), np.zeros(5, dtype=int)).value == SMALLEST_SCALE
+    assert fit_scale(np.zeros((5, 2)), np.zeros(5, dtype=int)).value == SMALLEST_SCORE_SCALE
 
 
 def test_a_weight_that_is_a_count_is_so_many_rows(rng: np.random.Generator) -> None:
@@ -146,7 +146,7 @@ def test_a_matrix_that_is_none_of_numbers_is_not_tried_for_ever() -> None:
 
 
 def test_a_step_beyond_the_bounds_is_halved() -> None:
-    """Where scores are far apart, nothing varies, and Newton's method would leave the line: 100 p = 60."""
+    """Scores far apart do not vary, and Newton's method would leave the line: 100 p = 60."""
     tau, trace = _find_scale(np.array([[0.0, 100.0]]), np.ones(1), 60.0)
     assert tau == pytest.approx(np.log(1.5) / 100.0, rel=1e-6)
     assert trace[:2] == [1.0, 0.5]

@@ -189,19 +189,19 @@ def test_limits_return_a_feasible_point_that_says_so(moons: Any, limit: Any) -> 
 
 
 def test_progress_and_an_interruption_keep_the_best(moons: Any) -> None:
-    seen: list[BoxProgress] = []
+    reports: list[BoxProgress] = []
 
     def watch(progress: BoxProgress) -> None:
-        seen.append(progress)
-        if len(seen) == 4:
+        reports.append(progress)
+        if len(reports) == 4:
             raise KeyboardInterrupt
 
     with pytest.raises(FitInterrupted) as caught:
         solve(classes(*moons), callback=watch, working_rows=SMALL)
-    assert [progress.iterations for progress in seen] == sorted(progress.iterations for progress in seen)
-    assert seen[-1].gap < seen[0].gap
-    assert seen[-1].seconds >= seen[0].seconds
-    assert caught.value.solution.value.steps == seen[-1].iterations > 0
+    assert [progress.iterations for progress in reports] == sorted(progress.iterations for progress in reports)
+    assert reports[-1].gap < reports[0].gap
+    assert reports[-1].seconds >= reports[0].seconds
+    assert caught.value.solution.value.steps == reports[-1].iterations > 0
     assert not caught.value.solution.certificate.holds
 
 

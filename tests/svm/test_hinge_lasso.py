@@ -47,13 +47,12 @@ def test_the_gap_at_the_returned_point_bounds_the_distance(stored: bool, constan
     assert 0 < np.count_nonzero(solution.value.w) < X.shape[1]
 
 
-def test_conjugate_gradients_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conjugate_gradients_find_the_same() -> None:
     X, y, weight = data()
     columns = HingeColumns(MarginRows.of(sparse.csr_array(X), 1.0))
     found = []
     for most in (1_000, 0):
-        monkeypatch.setattr("mercer.svm._hinge_lasso.MAX_FACTORIZED", most)
-        descent = HingeLasso(columns, y, weight, 1e-12, 1000)
+        descent = HingeLasso(columns, y, weight, 1e-12, 1000, max_factorized=most)
         run_descents([descent], 0)
         assert descent.solution().certificate.holds
         found.append(descent.w)

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
-from mercer.svm import _margin_newton as margin_newton
-from mercer.svm._crammer_singer import ClassLosses, ClassProblem, CrammerSingerNewton
-from mercer.svm._dual_descent import CrammerSingerDescent, DualDescent
+from mercer.svm._crammer_singer import ClassLosses, ClassProblem, CrammerSingerDescent, CrammerSingerNewton
+from mercer.svm._dual_descent import DualDescent
 from mercer.svm._margin_newton import MarginNewton, newton_step
-from mercer.svm._margins import MarginLosses, MarginProblem, MarginRows, run_descents
+from mercer.svm._margins import THREADED_SIZE, MarginLosses, MarginProblem, MarginRows, run_descents
 
 LOSSES = ["hinge", "squared hinge", "tube", "squared tube"]
 SOLVERS = {"Newton": MarginNewton, "dual descent": DualDescent}
@@ -44,8 +43,8 @@ def problem(kind: str, seed: int = 0, n: int = 60, d: int = 4, stored: bool = Fa
     return MarginProblem(rows, losses(kind, t, weight)), t, weight
 
 
-def solved(made: MarginProblem, solver: str, gap: float = 1e-9) -> Any:
-    descent = SOLVERS[solver](made, gap, 100_000)
+def solved(made: MarginProblem, solver: str, gap: float = 1e-9, **options: Any) -> Any:
+    descent = SOLVERS[solver](made, gap, 100_000, **options)
     run_descents([descent], 0)
     return descent.solution()
 
@@ -91,9 +90,9 @@ def test_rows_answer_as_optimality_has_it(kind: str) -> None:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_row_without_weight_is_no_row(kind: str, solver: str) -> None:
     made, t, weight = problem(kind)
-    seen = np.arange(len(t)) % 3 > 0
-    few = MarginProblem(MarginRows.of(made.rows.X[seen], 2.0), losses(kind, t[seen], weight[seen]))
-    all_rows = MarginProblem(made.rows, losses(kind, t, np.where(seen, weight, 0.0)))
+    kept = np.arange(len(t)) % 3 > 0
+    few = MarginProblem(MarginRows.of(made.rows.X[kept], 2.0), losses(kind, t[kept], weight[kept]))
+    all_rows = MarginProblem(made.rows, losses(kind, t, np.where(kept, weight, 0.0)))
     np.testing.assert_allclose(
         solved(all_rows, solver, 1e-12).value.w, solved(few, solver, 1e-12).value.w, rtol=1e-5, atol=1e-6
     )
@@ -127,11 +126,10 @@ def test_of_few_rows_newton_works_in_their_space(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", LOSSES)
-def test_conjugate_gradients_find_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conjugate_gradients_find_the_same(kind: str) -> None:
     made, _, _ = problem(kind, stored=True)
     factorised = solved(made, "Newton").value.w
-    monkeypatch.setattr("mercer.svm._margin_newton.MAX_FACTORIZED", 0)
-    np.testing.assert_allclose(solved(made, "Newton").value.w, factorised, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(solved(made, "Newton", max_factorized=0).value.w, factorised, rtol=1e-5, atol=1e-6)
 
 
 def test_steps_that_are_cut_short_say_so() -> None:
@@ -179,19 +177,18 @@ def test_entries_stored_twice_and_wide_numbers_of_columns() -> None:
     assert not twice.has_canonical_format  # which is the caller's
 
 
-def test_machines_side_by_side_end_where_they_do_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machines_side_by_side_end_where_they_do_alone() -> None:
     problems = [problem("squared hinge", seed)[0] for seed in (0, 1)]
     alone = [MarginNewton(one, 1e-9, 100) for one in problems]
     run_descents(alone, 1)
-    told: list[tuple[int, float, float]] = []
-    monkeypatch.setattr("mercer.svm._margins.THREADED_SIZE", 0)
+    reports: list[tuple[int, float, float]] = []
     together = [MarginNewton(one, 1e-9, 100) for one in problems]
-    run_descents(together, 1, progress=lambda *progress: told.append(progress))
+    run_descents(together, THREADED_SIZE, progress=lambda *progress: reports.append(progress))
     for mine, yours in zip(alone, together, strict=True):
         np.testing.assert_array_equal(mine.solution().value.w, yours.solution().value.w)
-    assert [number for number, _, _ in told] == list(range(1, len(told) + 1))
-    assert told[-1][1] == pytest.approx(sum(one.objectives.primal for one in together))
-    assert told[-1][2] <= 1e-9
+    assert [number for number, _, _ in reports] == list(range(1, len(reports) + 1))
+    assert reports[-1][1] == pytest.approx(sum(one.objectives.primal for one in together))
+    assert reports[-1][2] <= 1e-9
 
 
 def test_a_design_of_rows_is_the_rows_and_the_constant() -> None:
@@ -200,10 +197,9 @@ def test_a_design_of_rows_is_the_rows_and_the_constant() -> None:
         np.testing.assert_allclose(MarginRows.of(kind(X), 1.0).design.times(w), X @ w[:2] + 0.5)
 
 
-def test_stopped_between_two_looks_the_gap_is_that_of_the_point_returned() -> None:
+def test_a_descent_stopped_between_two_checks_has_the_gap_of_its_point() -> None:
     made, t, weight = problem("hinge")
-    descent = DualDescent(made, 1e-12, 1000)
-    descent._at_once = 1
+    descent = DualDescent(made, 1e-12, 1000, values_per_step=1)
     descent.step()
     solution = descent.solution()
     w = solution.value.w
@@ -212,8 +208,8 @@ def test_stopped_between_two_looks_the_gap_is_that_of_the_point_returned() -> No
     assert not solution.certificate.holds
 
 
-def test_classes_of_which_no_row_is_in_doubt_have_no_curvature_in_common() -> None:
-    """On a line, nobody doubts between the first and the last of three."""
+def test_classes_without_a_common_boundary_have_no_curvature_in_common() -> None:
+    """On a line, the first and the last of three classes do not meet."""
     x = np.linspace(-3.0, 3.0, 60)
     codes = np.digitize(x, [-1.0, 1.0]).astype(np.int32)
     X = np.column_stack([x, x**2])
@@ -223,14 +219,16 @@ def test_classes_of_which_no_row_is_in_doubt_have_no_curvature_in_common() -> No
     assert (np.argmax(np.column_stack([X, np.ones(60)]) @ descent.solution().value[0], axis=1) == codes).all()
 
 
-def test_a_curvature_that_is_no_number_ends_the_search_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_curvature_that_overflows_ends_the_search_where_it_is() -> None:
     assert np.isnan(newton_step(np.array([[np.inf]]), np.ones(1))).all()
-    made, *_ = problem("absolute")
-    descent = MarginNewton(made, 1e-9, 100)
-    descent.step()
-    before = descent.point
-    monkeypatch.setattr(margin_newton, "newton_step", lambda hessian, gradient: np.full_like(gradient, np.nan))
-    descent.step()
+    rng = np.random.default_rng(0)
+    rows = MarginRows.of(1e82 * rng.normal(size=(60, 4)), 2.0)
+    tubes = MarginLosses.for_numbers(1e-149 * rng.normal(size=60), np.ones(60), 3e-150, squared=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        descent = MarginNewton(MarginProblem(rows, tubes), 1e-9, 100, start=np.full(60, 1e-316))
+        before = descent.point
+        assert before.w.any()
+        descent.step()
     assert descent.finished
     np.testing.assert_array_equal(descent.point.w, before.w)
 

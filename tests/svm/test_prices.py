@@ -1,4 +1,4 @@
-"""What rows, classes and losses cost a support vector classifier."""
+"""Weights of rows and classes, and the scaling of losses, in a support vector classifier."""
 
 from __future__ import annotations
 

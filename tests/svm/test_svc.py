@@ -320,11 +320,11 @@ def test_a_fit_out_of_time_is_feasible_and_says_how_far_it_is() -> None:
 
 def test_a_callback_sees_the_gap_and_may_end_the_fit() -> None:
     X, y = two_moons(400)
-    seen: list[Any] = []
-    SVC(C=100.0, callback=seen.append).fit(X, y)
-    assert seen[-1].violation <= 1e-3
-    assert seen[-1].gap >= -1e-9
-    assert seen[-1].iterations >= seen[0].iterations
+    reports: list[Any] = []
+    SVC(C=100.0, callback=reports.append).fit(X, y)
+    assert reports[-1].violation <= 1e-3
+    assert reports[-1].gap >= -1e-9
+    assert reports[-1].iterations >= reports[0].iterations
     with pytest.warns(ConvergenceWarning, match="stopped"):
         model = SVC(C=100.0, callback=lambda progress: True).fit(X, y)
     assert not model.certificate_.holds

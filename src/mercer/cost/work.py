@@ -248,22 +248,21 @@ def _choosing_widths(bandwidth: Any, n: float) -> tuple[str, float]:
     """Return the method by which widths are chosen, and its operations."""
     # imported here, since the fits of kernel models import this module and do not need mercer.density
     from mercer.density import PlugIn
-    from mercer.density.cross_validation import SAMPLED_POINTS as MANY_POINTS
     from mercer.density.cross_validation import CrossValidation
-    from mercer.density.named_rules import RULES
-    from mercer.density.regression_widths import PAIRS, SEARCHED_ROWS
+    from mercer.density.named_rules import BANDWIDTH_RULES
+    from mercer.density.regression_widths import MOST_LEFT_OUT_PAIRS, SEARCHED_ROWS
 
     if isinstance(bandwidth, str) and bandwidth == "leave-one-out":
-        left_out = max(SEARCHED_ROWS, PAIRS / n)
+        left_out = max(SEARCHED_ROWS, MOST_LEFT_OUT_PAIRS / n)
         of_all = REGRESSION_WIDTHS_OF_ALL * n * min(n, left_out) if n > SEARCHED_ROWS else 0.0
         return "leaving rows out, to choose the widths", PER_PAIR * (
             REGRESSION_WIDTHS * min(n, SEARCHED_ROWS) ** 2 + of_all
         )
-    rule = RULES.get(bandwidth) if isinstance(bandwidth, str) else bandwidth
+    rule = BANDWIDTH_RULES.get(bandwidth) if isinstance(bandwidth, str) else bandwidth
     if isinstance(rule, CrossValidation):
-        of_all = DENSITY_WIDTHS_OF_ALL * n**2 if n > MANY_POINTS else 0.0
+        of_all = DENSITY_WIDTHS_OF_ALL * n**2 if n > rule.sampled_points else 0.0
         return "cross-validation, to choose the bandwidth", PER_PAIR * (
-            DENSITY_WIDTHS * min(n, MANY_POINTS) ** 2 + of_all
+            DENSITY_WIDTHS * min(n, rule.sampled_points) ** 2 + of_all
         )
     if isinstance(rule, PlugIn):
         return "integrals over pairs of rows, to choose the bandwidth", PER_PLUGGED_PAIR * n**2

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mercer.density._kernels import SmoothingKernel
 
 #: coefficients below this share of the largest are mostly rounding errors
-ROUNDING = 1e-14
+TAIL_ROUNDING = 1e-14
 #: step of the double exponential rule
 QUADRATURE_STEP = 1 / 16
 #: abscissa of the double exponential rule at which its weights have vanished
@@ -133,7 +133,7 @@ def _normalize(pieces: tuple[Chebyshev, ...], kernel: SmoothingKernel, columns: 
 
 def _interpolate(function: Callable[[float], float], left: float, right: float, degree: int) -> Chebyshev:
     series = Chebyshev.interpolate(np.vectorize(function), degree, domain=(left, right))
-    return series.trim(ROUNDING * float(np.abs(series.coef).max()))
+    return series.trim(TAIL_ROUNDING * float(np.abs(series.coef).max()))
 
 
 def _smooth_integral(kernel: SmoothingKernel, columns: int, end: int, r: float) -> float:

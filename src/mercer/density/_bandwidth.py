@@ -169,7 +169,7 @@ class Bandwidth:
         return self
 
     def __eq__(self, other: object) -> bool:
-        """Whether two bandwidths have the same value and sensitivity, and were chosen by the same method."""
+        """Return whether two bandwidths have the same value and sensitivity, and were chosen by the same method."""
         if not isinstance(other, Bandwidth):
             return NotImplemented
         same = (self.method, self.sensitivity) == (other.method, other.sensitivity)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 # The probability of a box is a product over the columns, or Owen's function for two correlated columns.
 
 #: number of points of one column from which sorting them pays off
-MANY = 4096
+MIN_SORTED_POINTS = 4096
 #: e^(−r) counts as 0 beyond this many bandwidths
-FAR = 40.0
+EXPONENTIAL_REACH = 40.0
 #: pairs of a box and a point that are evaluated together
-PAIRS = 1 << 20
+BOX_PAIRS = 1 << 20
 
 
 def box_probability(windows: Windows, low: Array, high: Array) -> Array:
@@ -47,12 +47,12 @@ def box_probability(windows: Windows, low: Array, high: Array) -> Array:
 
 
 def is_worth_sorting(windows: Windows) -> bool:
-    """Whether there are enough points of one column for sorting to pay off."""
-    return windows.columns == 1 and windows.factors is None and len(windows.points) > MANY
+    """Return whether there are enough points of one column for sorting to pay off."""
+    return windows.columns == 1 and windows.factors is None and len(windows.points) > MIN_SORTED_POINTS
 
 
 def _blocks(boxes: int, points: int) -> Iterator[slice]:
-    step = max(1, PAIRS // points)
+    step = max(1, BOX_PAIRS // points)
     for start in range(0, boxes, step):
         yield slice(start, min(start + step, boxes))
 
@@ -71,7 +71,7 @@ def _cdf_of_one_column(windows: Windows, x: Array) -> Array:
         return windows.normal_cells.cdf(x)
     points, up_to, weight = windows.ordered
     h = float(windows.scales[0])
-    reach = h * min(windows.kernel.reach, FAR)
+    reach = h * min(windows.kernel.reach, EXPONENTIAL_REACH)
     first, last = np.searchsorted(points, x - reach), np.searchsorted(points, x + reach, side="right")
     found = up_to[first]
     for i, (a, b) in enumerate(zip(first, last, strict=True)):
@@ -126,15 +126,15 @@ def bivariate_normal(h: Array, k: Array, rho: float) -> Array:
 
 
 #: width of a cell, in bandwidths
-WIDTH = 0.5
+CELL_WIDTH = 0.5
 #: derivatives of Φ in the series: the next adds less than ¼¹⁷ max|Φ⁽¹⁷⁾|/17! < 1e-18
-ORDER = 16
+SERIES_ORDER = 16
 #: Φ is 0 or 1 beyond this
-NORMAL_CELLS_FAR = 9.0
+NORMAL_REACH = 9.0
 #: queries whose nearby cells are searched together
-QUERIES = 64
+CELL_QUERIES = 64
 #: pairs of a query and a cell that are evaluated together
-NORMAL_CELLS_PAIRS = 1 << 14
+CELL_PAIRS = 1 << 14
 
 
 class NormalCells:
@@ -151,13 +151,13 @@ class NormalCells:
     """
 
     def __init__(self, points: Array, weight: Array, h: float) -> None:
-        cells = np.floor((points - points[0]) / (WIDTH * h))
+        cells = np.floor((points - points[0]) / (CELL_WIDTH * h))
         starts = np.flatnonzero(np.append(True, np.diff(cells) > 0))
-        self.h, self.middles = h, points[0] + (cells[starts] + 0.5) * WIDTH * h
+        self.h, self.middles = h, points[0] + (cells[starts] + 0.5) * CELL_WIDTH * h
         away = (np.repeat(self.middles, np.diff(np.append(starts, len(points)))) - points) / h
-        self.moments = np.empty((ORDER + 1, len(starts)))
+        self.moments = np.empty((SERIES_ORDER + 1, len(starts)))
         term = np.array(weight, dtype=float)
-        for k in range(ORDER + 1):
+        for k in range(SERIES_ORDER + 1):
             self.moments[k] = np.add.reduceat(term, starts)
             term *= away / (k + 1)
         self.up_to = np.append(0.0, np.cumsum(self.moments[0]))
@@ -180,18 +180,18 @@ class NormalCells:
         """Evaluate a series at every x; `sums` takes the distances from the middles of nearby cells and these cells."""
         x = np.clip(x, self.middles[0] - 40 * self.h, self.middles[-1] + 40 * self.h)
         found, order = np.empty(len(x)), np.argsort(x)
-        waiting = [order[start : start + QUERIES] for start in range(0, len(x), QUERIES)]
+        waiting = [order[start : start + CELL_QUERIES] for start in range(0, len(x), CELL_QUERIES)]
         while waiting:
             rows = waiting.pop()
             near = self._near(x[rows[0]], x[rows[-1]])
-            if len(rows) > 1 and len(rows) * (near.stop - near.start) > NORMAL_CELLS_PAIRS:
+            if len(rows) > 1 and len(rows) * (near.stop - near.start) > CELL_PAIRS:
                 waiting += np.array_split(rows, 2)
                 continue
             found[rows] = sums((x[rows, None] - self.middles[near]) / self.h, near)
         return found
 
     def _near(self, low: float, high: float) -> slice:
-        reach = (NORMAL_CELLS_FAR + WIDTH) * self.h
+        reach = (NORMAL_REACH + CELL_WIDTH) * self.h
         return slice(*np.searchsorted(self.middles, [low - reach, high + reach]).tolist())
 
 

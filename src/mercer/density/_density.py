@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 Rng = np.random.Generator | np.random.RandomState
 #: grid points along each axis, for one, two and three columns
-GRID = {1: 1024, 2: 128, 3: 32}
+GRID_POINTS = {1: 1024, 2: 128, 3: 32}
 #: error of a density on a grid, relative to a constant density on it
 GRID_ERROR = 1e-4
 #: largest magnitude of a logarithm whose exponential neither overflows nor vanishes
-LARGEST = 690.0
+LARGEST_LOG_VOLUME = 690.0
 
 
 class Density(ABC):
@@ -143,7 +143,7 @@ class Density(ABC):
         axes = self.grid_axes(n_points, extent)
         mesh = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
         log_volume = sum(np.log(max(np.ptp(axis), np.finfo(float).tiny)) for axis in axes)
-        even = float(np.exp(np.clip(-log_volume, -LARGEST, LARGEST)))
+        even = float(np.exp(np.clip(-log_volume, -LARGEST_LOG_VOLUME, LARGEST_LOG_VOLUME)))
         values = self.density_within(mesh, GRID_ERROR * even).reshape([len(axis) for axis in axes])
         return (axes[0] if self.columns == 1 else axes), values
 
@@ -154,7 +154,7 @@ class Density(ABC):
                 f"a grid of {self.columns} dimensions has too many points; use the density of two or three columns "
                 "at a time, with `marginal` or `conditional`."
             )
-        counts = np.atleast_1d(GRID[self.columns] if n_points is None else n_points)
+        counts = np.atleast_1d(GRID_POINTS[self.columns] if n_points is None else n_points)
         if counts.shape not in ((1,), (self.columns,)) or counts.dtype.kind not in "iu" or (counts < 2).any():
             raise DataError(f"n_points is an integer from 2 on, or one for each column; got {n_points!r}.")
         low, high = self.extent(extent)

@@ -18,23 +18,23 @@ from mercer._typing import Array
 from mercer.density import _fourier_loops as fourier_loops
 
 #: orders of the splines to choose from
-ORDERS = (2, 4, 6, 8, 10, 12)
+SPLINE_ORDERS = (2, 4, 6, 8, 10, 12)
 #: grid spacings to choose from, in units of the bandwidth
-SPACINGS = 2.0 ** -np.arange(-1, 12, 0.25)
+GRID_SPACINGS = 2.0 ** -np.arange(-1, 12, 0.25)
 #: largest number of cells of a grid
-MOST_CELLS = 1 << 24
+MOST_GRID_CELLS = 1 << 24
 #: parts in which points are spread, each on its own grid, whatever the number of threads
-PARTS = 4
+SPREAD_PARTS = 4
 #: cost in nanoseconds of a point and a cell that its spline covers
-SPREAD = 1.5
+SPREAD_NS = 1.5
 #: cost in nanoseconds of a step of computing the spline
-SPLINE = 0.5
+SPLINE_NS = 0.5
 #: cost in nanoseconds of the transforms per cell
-TRANSFORM = 40.0
+CELL_TRANSFORM_NS = 40.0
 #: cost in nanoseconds of comparing a pair without a grid
-PAIR = 0.5
+PAIR_NS = 0.5
 #: error below which rounding exceeds the bound
-LEAST_ERROR = 1e-13
+LEAST_GRID_ERROR = 1e-13
 
 SPREADERS: dict[int, Any] = {1: fourier_loops.spread_line, 2: fourier_loops.spread_plane, 3: fourier_loops.spread_space}
 READERS: dict[int, Any] = {
@@ -76,9 +76,9 @@ class FourierPlan(NamedTuple):
 
 def plan_grid(n_points: int, n_queries: int, spans: Array, error: float) -> FourierPlan | None:
     """Return the cheapest grid over these spans (in bandwidths) with the given error; None if all are too large."""
-    error = max(error, LEAST_ERROR)
+    error = max(error, LEAST_GRID_ERROR)
     gap = float(np.sqrt(2 * np.log(8 * len(spans) / error)))
-    plans = [_plan_order(n_points, n_queries, spans, gap, order, error) for order in ORDERS]
+    plans = [_plan_order(n_points, n_queries, spans, gap, order, error) for order in SPLINE_ORDERS]
     return min((one for one in plans if one is not None), key=lambda one: one.nanoseconds, default=None)
 
 
@@ -86,17 +86,17 @@ def _plan_order(
     n_points: int, n_queries: int, spans: Array, gap: float, order: int, error: float
 ) -> FourierPlan | None:
     columns = len(spans)
-    for spacing in SPACINGS.tolist():
+    for spacing in GRID_SPACINGS.tolist():
         bound = (1 + axis_error(order, spacing)) ** columns - 1
         if bound > 0.75 * error:
             continue
         least = (spans + gap) / spacing + 2 * order + 2
-        if np.prod(least) > MOST_CELLS:
+        if np.prod(least) > MOST_GRID_CELLS:
             return None
         cells = tuple(scipy.fft.next_fast_len(int(np.ceil(size)), real=True) for size in least)
         steps = 0 if columns == 1 and order == 2 else columns * order**2
-        each = SPREAD * order**columns + SPLINE * steps
-        work = each * (n_points + n_queries) + TRANSFORM * float(np.prod(cells))
+        each = SPREAD_NS * order**columns + SPLINE_NS * steps
+        work = each * (n_points + n_queries) + CELL_TRANSFORM_NS * float(np.prod(cells))
         # images: at most two beyond the gap on each axis
         images = columns * 2 * float(np.exp(-(gap**2) / 2))
         return FourierPlan(order, spacing, gap, cells, bound + images, work)
@@ -137,7 +137,7 @@ class FourierSums:
         return result
 
     def _spread(self, points: Array, weight: Array) -> Array:
-        parts = row_blocks(len(points), max(1 << 15, -(-len(points) // PARTS)))
+        parts = row_blocks(len(points), max(1 << 15, -(-len(points) // SPREAD_PARTS)))
         grids = ordered_map(lambda rows: self._spread_part(points[rows], weight[rows]), parts)
         return np.asarray(sum(grids[1:], start=grids[0]))
 

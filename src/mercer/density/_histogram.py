@@ -154,7 +154,7 @@ def _locate(axis: BinAxis, x: Array) -> tuple[Array, Array]:
 
 
 #: rows of a block: its columns and their codes stay in the L2 cache
-BLOCK_ROWS = 1 << 16
+HISTOGRAM_BLOCK_ROWS = 1 << 16
 
 
 @traits(
@@ -480,7 +480,7 @@ class HistogramDensity(DensityEstimator):
         """Return the grid with these rows added."""
         groups = np.zeros(len(X), dtype=np.int8)
         # adding up the counts of a block should cost less than counting its rows
-        source = RowBlocks(X.__getitem__, groups, weight, max(BLOCK_ROWS, 4 * grid.rows.size))
+        source = RowBlocks(X.__getitem__, groups, weight, max(HISTOGRAM_BLOCK_ROWS, 4 * grid.rows.size))
         self.plan_ = Plan("one pass of counts", str(X.dtype), len(source.blocks()), thread_count())
         try:
             return reduce(grid, source)
@@ -559,7 +559,7 @@ def corners(X: Array, weight: Array | None) -> tuple[Array, Array]:
 
 def _map_rows(function: Callable[[Array], Array], X: Array) -> Array:
     """Evaluate a function of rows block by block."""
-    return np.concatenate(ordered_map(lambda rows: function(X[rows]), row_blocks(len(X), BLOCK_ROWS)))
+    return np.concatenate(ordered_map(lambda rows: function(X[rows]), row_blocks(len(X), HISTOGRAM_BLOCK_ROWS)))
 
 
 def _chunk_corners(opened: Any, chunk: Chunk) -> tuple[Array, Array]:

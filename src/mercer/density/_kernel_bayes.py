@@ -91,13 +91,13 @@ def _centre(of_class: Points) -> Points:
 
 
 #: largest number of rows for the comparison of models; each row is compared with all others
-MOST_COMPARED_ROWS = 20_000
+KERNEL_BAYES_MOST_ROWS = 20_000
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
     if question.is_numeric:
         yield Candidate(
-            KernelBayes(), 59, "numbers", "dense columns", fill=question.has_gaps, most_rows=MOST_COMPARED_ROWS
+            KernelBayes(), 59, "numbers", "dense columns", fill=question.has_gaps, most_rows=KERNEL_BAYES_MOST_ROWS
         )
 
 

@@ -39,16 +39,15 @@ from mercer.base.validation import (
 )
 from mercer.density import _tensor_sums as tensor_sums
 from mercer.density._bandwidth import Bandwidth
-from mercer.density._bounded import on_support, refuse_given
+from mercer.density._bounded import Support, on_support, refuse_given, support_from, transform_points
 from mercer.density._density import Density, Rng
 from mercer.density._estimator import DensityEstimator
-from mercer.density._kernels import KERNELS, Gaussian, SmoothingKernel, Uniform, smoothing_kernel_from
+from mercer.density._kernels import SMOOTHING_KERNELS, Gaussian, SmoothingKernel, Uniform, smoothing_kernel_from
 from mercer.density._regions import HighestDensityRegion, find_regions
 from mercer.density._sums import has_grid
-from mercer.density._support import Support, support_from, transform_points
 from mercer.density._windows import Windows, select_axes
 from mercer.density.named_rules import bandwidth_from
-from mercer.density.sum_loops import SIZE
+from mercer.density.sum_loops import BLOCK_POINTS
 from mercer.families.base import checked_count
 from mercer.families.multivariate import distinct_patterns
 from mercer.optim.certificate import Certificate
@@ -85,7 +84,7 @@ class DensityRows:
 
     @property
     def is_weightless(self) -> bool:
-        """Whether there are no rows, or none of positive weight."""
+        """Return whether there are no rows, or none of positive weight."""
         return not len(self.X) or (self.weight is not None and not self.weight.any())
 
     def take(self, rows: Array, columns: list[int]) -> DensityRows:
@@ -128,7 +127,7 @@ def tree_for(algorithm: str, metric: str) -> Any:
 
 
 def is_euclidean(metric: str, params: dict[str, Any] | None) -> bool:
-    """Whether a metric with these parameters is the Euclidean one."""
+    """Return whether a metric with these parameters is the Euclidean one."""
     if metric in ("minkowski", "p"):
         return set(params or {}) <= {"p"} and (params or {}).get("p", 2) == 2
     return metric in ("euclidean", "l2") and not params
@@ -284,7 +283,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "bandwidth": [Interval(Real, 0, None, closed="neither"), str, "array-like", Bandwidth, HasMethods("choose")],
         "algorithm": [StrOptions(set(TREES) | {"auto"})],
-        "kernel": [StrOptions(set(KERNELS)), SmoothingKernel],
+        "kernel": [StrOptions(set(SMOOTHING_KERNELS)), SmoothingKernel],
         "metric": [StrOptions(METRICS)],
         "atol": [Interval(Real, 0, None, closed="left")],
         "rtol": [Interval(Real, 0, None, closed="left")],
@@ -597,7 +596,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
             path, exact = f"scikit-learn's {tree.__name__}, metric {self.metric!r}", not (self.rtol or self.atol)
         self.bandwidth_ = self.bandwidth_choice_.value
         self.certificate_ = Certificate.closed_form("the weighted mean of kernels centred on the rows")
-        blocks = -(-len(rows.X) // SIZE)
+        blocks = -(-len(rows.X) // BLOCK_POINTS)
         self.plan_ = Plan(path, "float64", blocks, thread_count(), exact=exact)
 
     def _check_support(self) -> Support | None:
@@ -650,7 +649,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
 
     @property
     def _is_approximate(self) -> bool:
-        """Whether densities are approximate: only sums that a grid can take are, whatever is tolerated."""
+        """Return whether densities may be approximate: only sums on a grid are, whatever the tolerance."""
         transformed = self._support is not None and self._support.boundary == "transform"
         adaptive = self.bandwidth_choice_.sensitivity > 0
         is_tolerant = self.rtol > 0 or (self.atol > 0 and not transformed)

@@ -177,7 +177,7 @@ def _refuse_gaps(table: Table, column: int, codes: Array) -> None:
 
 
 #: largest number of rows for the comparison of models, because the choice of widths takes long
-MOST_COMPARED_ROWS = 2_000
+KERNEL_REGRESSION_MOST_ROWS = 2_000
 #: widths that a comparison tries by folds, in standard deviations, most robust first
 COMPARED_WIDTHS = (0.5, 0.05, 0.1, 0.2, 0.35, 0.7, 1.0, 1.5, 2.5)
 LEAVE_ONE_OUT = "leave-one-out"
@@ -433,7 +433,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
 
 
 #: points of a plotted curve
-DRAWN = 300
+PLOTTED_POINTS = 300
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
@@ -556,7 +556,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         if len(self._columns.names) != 1 or self._columns.categories or self._y_shape not in ((), (1,)):
             raise DataError("a curve is drawn for one column of numbers and one output; use predict_interval for more.")
         x, y = self._fit.numbers()[:, 0], self._fit.values[:, 0]
-        grid = np.linspace(x.min(), x.max(), DRAWN)
+        grid = np.linspace(x.min(), x.max(), PLOTTED_POINTS)
         band = self._interval(MixedRows(grid[:, None]), level)
         return plots.regression_curve(
             grid,
@@ -615,14 +615,16 @@ def _units(values: Array, weight: Array) -> Array:
 
 
 #: largest number of columns for the comparison of models, because the choice of widths takes long
-MOST_COLUMNS = 6
+NADARAYA_WATSON_MOST_COLUMNS = 6
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
     """Yield a model of few columns, whose width is chosen by folds where rows of a group belong together."""
-    if question.is_numeric and not question.has_texts and question.columns <= MOST_COLUMNS:
+    if question.is_numeric and not question.has_texts and question.columns <= NADARAYA_WATSON_MOST_COLUMNS:
         search = None if question.inner is None else ("bandwidth", COMPARED_WIDTHS)
-        yield Candidate(NadarayaWatson(), 50, "numbers", search=search, fill=True, most_rows=MOST_COMPARED_ROWS)
+        yield Candidate(
+            NadarayaWatson(), 50, "numbers", search=search, fill=True, most_rows=KERNEL_REGRESSION_MOST_ROWS
+        )
 
 
 @traits(
@@ -706,7 +708,7 @@ def _local_linear_candidates(question: Question) -> Iterator[Candidate]:
     """Yield a model of few columns, whose width is chosen by folds where rows of a group belong together."""
     if question.is_numeric and not question.has_texts and question.columns <= LOCAL_LINEAR_MOST_COLUMNS:
         search = None if question.inner is None else ("bandwidth", COMPARED_WIDTHS)
-        yield Candidate(LocalLinear(), 51, "numbers", search=search, fill=True, most_rows=MOST_COMPARED_ROWS)
+        yield Candidate(LocalLinear(), 51, "numbers", search=search, fill=True, most_rows=KERNEL_REGRESSION_MOST_ROWS)
 
 
 @traits(

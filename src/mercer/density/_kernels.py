@@ -119,7 +119,7 @@ class SmoothingKernel(ABC):
 
     @property
     def has_marginals(self) -> bool:
-        """Whether the marginal density on fewer axes is the same kernel in fewer dimensions."""
+        """Return whether the marginal density on fewer axes is the same kernel in fewer dimensions."""
         return self.form == "product"
 
     def sample(self, n: int, columns: int, rng: Any) -> Array:
@@ -498,7 +498,7 @@ class Triangular(SmoothingKernel):
         return triangular_autocorrelation if columns == 1 else integrate_triangular_lens(self, columns)
 
 
-KERNELS: dict[str, type[SmoothingKernel]] = {
+SMOOTHING_KERNELS: dict[str, type[SmoothingKernel]] = {
     "uniform": Uniform,
     "tophat": Uniform,
     "gaussian": Gaussian,
@@ -522,8 +522,10 @@ def smoothing_kernel_from(kernel: object, form: Form = "radial") -> SmoothingKer
     """
     if isinstance(kernel, SmoothingKernel):
         return kernel
-    if isinstance(kernel, str) and kernel in KERNELS:
-        return KERNELS[kernel](form)
+    if isinstance(kernel, str) and kernel in SMOOTHING_KERNELS:
+        return SMOOTHING_KERNELS[kernel](form)
     if isinstance(kernel, str):
-        raise KernelError(f"there is no smoothing kernel {quoted(kernel)}. {did_you_mean(kernel, KERNELS)}")
-    raise KernelError(f"{quoted(kernel)} is not a smoothing kernel; give one, or a name: {', '.join(KERNELS)}.")
+        raise KernelError(f"there is no smoothing kernel {quoted(kernel)}. {did_you_mean(kernel, SMOOTHING_KERNELS)}")
+    raise KernelError(
+        f"{quoted(kernel)} is not a smoothing kernel; give one, or a name: {', '.join(SMOOTHING_KERNELS)}."
+    )

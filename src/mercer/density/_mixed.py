@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,12 +20,10 @@ from mercer._typing import Array
 from mercer.density._kernels import Biweight, Exponential, Gaussian, SmoothingKernel, Uniform
 from mercer.density._sums import KernelSums
 
-#: pairs of a query and a point per cell below which a call of `KernelSums` costs more than it saves
-FEW = 50_000
 #: pairs that are evaluated together
-PAIRS = 1 << 20
+TERM_PAIRS = 1 << 20
 #: the kernel whose profile is the square of a kernel, and the factor by which the square is narrower
-SQUARES: dict[str, tuple[type[SmoothingKernel], float]] = {
+SQUARED_KERNELS: dict[str, tuple[type[SmoothingKernel], float]] = {
     "gaussian": (Gaussian, np.sqrt(2.0)),
     "exponential": (Exponential, 2.0),
     "uniform": (Uniform, 1.0),
@@ -106,7 +104,7 @@ class MixedSums:
     kernel : SmoothingKernel
         The kernel k.
     points : MixedRows
-        Centres of the kernels, with numbers in units of the bandwidth; without codes if is_nonzero are no categories.
+        Centres of the kernels, with numbers in units of the bandwidth; without codes if there are no categories.
     weight : array of shape (n,)
         Weight of each point.
     factors : array of shape (n,), default=None
@@ -116,6 +114,11 @@ class MixedSums:
     levels : array of shape (q,), default=None
         Number of levels of each category.
     """
+
+    #: pairs of a query and a point, per cell, below which a call of `KernelSums` costs more than it saves
+    pairs_per_cell: ClassVar[int] = 50_000
+    #: pairs that are evaluated together
+    pairs_per_block: ClassVar[int] = TERM_PAIRS
 
     def __init__(
         self,
@@ -135,7 +138,10 @@ class MixedSums:
         else:
             self._cells, cell = np.unique(points.codes, axis=0, return_inverse=True)
             self._members = [np.flatnonzero(cell.ravel() == g) for g in range(len(self._cells))]
-        self._sums = [self._sums_over(members) for members in self._members]
+        self._sums = [
+            KernelSums(kernel, points.numbers[members], weight[members], None if factors is None else factors[members])
+            for members in self._members
+        ]
         if mismatch is not None and levels is not None:
             with np.errstate(divide="ignore"):
                 self._log_same, self._log_other = np.log(1 - mismatch), np.log(mismatch / np.maximum(levels - 1, 1))
@@ -197,9 +203,9 @@ class MixedSums:
 
     def square(self) -> MixedSums | None:
         """Return sums of the squares of all terms, for queries times `narrower`; None if k² is not a known kernel."""
-        if self.kernel.name not in SQUARES:
+        if self.kernel.name not in SQUARED_KERNELS:
             return None
-        kernel, narrower = SQUARES[self.kernel.name]
+        kernel, narrower = SQUARED_KERNELS[self.kernel.name]
         weight = np.square(self.weight)
         if self.factors is not None:
             weight = weight * self.factors ** -float(self.points.numbers.shape[1])
@@ -221,7 +227,7 @@ class MixedSums:
         return np.asarray(terms)
 
     def _are_few(self, queries: MixedRows) -> bool:
-        return queries.count * self.points.count < FEW * len(self._cells)
+        return queries.count * self.points.count < self.pairs_per_cell * len(self._cells)
 
     def _select_queries(self, queries: MixedRows, itself: Array | None) -> Array:
         """Return the queries of `KernelSums`: all points, of which `itself` selects some, if queries are points."""
@@ -229,7 +235,7 @@ class MixedSums:
 
     def _pairs(self, queries: MixedRows, itself: Array | None) -> Iterator[tuple[MixedRows, Array]]:
         """Yield blocks of queries with the log of every term."""
-        for block in row_blocks(queries.count, max(1, PAIRS // self.points.count)):
+        for block in row_blocks(queries.count, max(1, self.pairs_per_block // self.points.count)):
             some = queries.take(block)
             terms = self.log_terms(some)
             if itself is not None:
@@ -253,10 +259,6 @@ class MixedSums:
             with np.errstate(over="ignore"):  # a distance that overflows is out of reach
                 total += self.kernel.log_profile(np.abs(away)) if product else np.square(away)
         return total if product else self.kernel.log_profile(np.sqrt(total))
-
-    def _sums_over(self, members: Array) -> KernelSums:
-        factors = None if self.factors is None else self.factors[members]
-        return KernelSums(self.kernel, self.points.numbers[members], self.weight[members], factors)
 
     def _parts(self, queries: MixedRows, itself: Array | None) -> Iterator[_CellPart]:
         """Yield the contribution of each cell; a query that is a member of the cell is left out of its own sum."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import exp, factorial, inf, isnan, log, log2, nan, pi, prod, sqrt
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.fft import dctn
@@ -26,17 +26,17 @@ from mercer.density._rules import Rule, SampleSpread, ShapedRule, canonical_fact
 # g². It estimates ∫ p Δʳp, which is ∫(Δp)² for r = 2.
 
 #: values of a block, which bound its memory
-BLOCK = 1 << 18
+FUNCTIONAL_BLOCK = 1 << 18
 #: least number of cells of a grid per axis, by number of dimensions
-FEWEST_CELLS = {1: 1 << 14, 2: 1 << 8, 3: 1 << 6}
+FEWEST_CELLS_PER_AXIS = {1: 1 << 14, 2: 1 << 8, 3: 1 << 6}
 #: largest number of cells of a grid per axis, by number of dimensions
-MOST_CELLS = {1: 1 << 20, 2: 1 << 10, 3: 192}
+MOST_CELLS_PER_AXIS = {1: 1 << 20, 2: 1 << 10, 3: 192}
 #: cells have at most this width, in units of the least relevant bandwidth
-COARSEST = 0.25
+COARSEST_CELL = 0.25
 #: share of the points that may be left out to obtain finer cells
-FEW = 0.02
+LEFT_OUT_SHARE = 0.02
 #: terms below e^(−this) are negligible in a sum
-NOTHING = 200.0
+NEGLIGIBLE_EXPONENT = 200.0
 
 
 class Functional(Protocol):
@@ -62,7 +62,7 @@ class CosineFunctional:
 
     def __init__(self, points: Array, share: Array | None, fine: float, wide: float) -> None:
         self.columns = points.shape[1]
-        points, share = _keep_central_points(points, share, COARSEST * fine * MOST_CELLS[self.columns])
+        points, share = _keep_central_points(points, share, COARSEST_CELL * fine * MOST_CELLS_PER_AXIS[self.columns])
         low, high = points.min(axis=0), points.max(axis=0)
         length = float((high - low).max() + 8 * wide)
         cells = _count_cells(length / fine, self.columns)
@@ -80,7 +80,7 @@ class CosineFunctional:
     def __call__(self, order: int, width: float) -> float:
         kept = len(self._square)
         if self.columns == 1:
-            kept = int(np.searchsorted(self._square, 2 * NOTHING / width**2))
+            kept = int(np.searchsorted(self._square, 2 * NEGLIGIBLE_EXPONENT / width**2))
         logs = order * self._log_square[:kept]
         logs -= 0.5 * width**2 * self._square[:kept]
         return float((-1) ** order * (np.exp(logs, out=logs) @ self._power[:kept]))
@@ -95,10 +95,12 @@ class PairFunctional:
         The points, centred at their mean.
     share : array of shape (n,) or None
         Weights that sum to one.
+    block_size : int, default=2¹⁸
+        Pairs of a block.
     """
 
-    def __init__(self, points: Array, share: Array | None) -> None:
-        self.points = points
+    def __init__(self, points: Array, share: Array | None, *, block_size: int = FUNCTIONAL_BLOCK) -> None:
+        self.points, self.block_size = points, block_size
         self.share = np.full(len(points), 1 / len(points)) if share is None else share
         self.norms = np.square(points).sum(axis=1)
 
@@ -106,7 +108,7 @@ class PairFunctional:
         """Return θ_r by Δʳφ(u) = (−2)ʳ r! L_r(½‖u‖²) φ(u), with Laguerre polynomials of index ½d − 1."""
         columns = self.points.shape[1]
         polynomial = genlaguerre(order, columns / 2 - 1).coef
-        rows = max(1, BLOCK // len(self.points))
+        rows = max(1, self.block_size // len(self.points))
         total = sum(self._block(start, start + rows, polynomial, width) for start in range(0, len(self.points), rows))
         scale = np.exp(-columns * (log(width) + 0.5 * log(2 * pi)))
         return float((-2 / width**2) ** order * factorial(order) * scale * total)
@@ -120,13 +122,24 @@ class PairFunctional:
         return float(sums[:size] @ self.share[start:stop] + 2 * (sums[size:] @ self.share[stop:]))
 
 
-def bin_linearly(points: Array, low: Array, step: float, cells: int, share: Array | None = None) -> Array:
-    """Distribute the weight of each point linearly over the corners of its cell, on a grid with `cells` per axis."""
+def bin_linearly(
+    points: Array,
+    low: Array,
+    step: float,
+    cells: int,
+    share: Array | None = None,
+    *,
+    block_size: int = FUNCTIONAL_BLOCK,
+) -> Array:
+    """Distribute the weight of each point linearly over the corners of its cell, on a grid with `cells` per axis.
+
+    Points are processed in blocks of `block_size`.
+    """
     columns = points.shape[1]
     strides = (cells + 1) ** np.arange(columns - 1, -1, -1)
     binned = np.zeros((cells + 1) ** columns)
-    for start in range(0, len(points), BLOCK):
-        rows = slice(start, start + BLOCK)
+    for start in range(0, len(points), block_size):
+        rows = slice(start, start + block_size)
         places = (points[rows].T - low[:, None]) / step
         corner = np.minimum(places.astype(np.intp), cells - 1)
         sides = np.stack([corner + 1 - places, places - corner])
@@ -144,7 +157,7 @@ def _keep_central_points(points: Array, share: Array | None, length: float) -> t
         return points, share
     away = np.abs(points - np.quantile(points, 0.5, axis=0, method="inverted_cdf")).max(axis=1)
     # if more than a few are distant, wide cells do less harm
-    kept = away <= max(length / 2, np.quantile(away, 1 - FEW))
+    kept = away <= max(length / 2, np.quantile(away, 1 - LEFT_OUT_SHARE))
     return points[kept], None if share is None else share[kept] / share[kept].sum()
 
 
@@ -159,11 +172,7 @@ def _combine_axes(operation: Any, axes: list[Array]) -> Array:
 def _count_cells(widths: float, columns: int) -> int:
     """Return the cells per axis, a power of two: 64 per bandwidth in one dimension, 16 in more."""
     wanted = widths * (64 if columns == 1 else 16)
-    return int(np.clip(2 ** np.ceil(log2(wanted)), FEWEST_CELLS[columns], MOST_CELLS[columns]))
-
-
-#: up to this number of points, sums over pairs are as fast as binning
-FEW_POINTS = 2000
+    return int(np.clip(2 ** np.ceil(log2(wanted)), FEWEST_CELLS_PER_AXIS[columns], MOST_CELLS_PER_AXIS[columns]))
 
 
 @stored()
@@ -189,22 +198,24 @@ class PlugIn(ShapedRule):
     h = 0.306, by plugin
     """
 
+    #: number of points, of several columns, up to which sums over pairs are as fast as binning
+    paired_points: ClassVar[int] = 2000
+
     def choose(
         self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
     ) -> Bandwidth:
         spread = SampleSpread(X, weight, names)
         unit = shape_bandwidth(spread, self.shape, 1.0, robust=True, method="plugin")
         points = unit.whiten(spread.centred)
-        width = _optimal_width(_make_functional(points, spread), spread.count, spread.columns)
+        width = _optimal_width(self._make_functional(points, spread), spread.count, spread.columns)
         return unit.scaled(width * canonical_factor(kernel, spread.columns))
 
-
-def _make_functional(points: Array, spread: SampleSpread) -> Functional:
-    if spread.columns > 3 or (spread.columns > 1 and len(points) <= FEW_POINTS):
-        return PairFunctional(points, spread.share)
-    # integrals of higher derivatives need widths between the optimal one for a Gaussian and that of the first stage
-    fine = 0.5 * spread.count ** (-1 / (spread.columns + 4))
-    return CosineFunctional(points, spread.share, fine, _first_width(spread.count, spread.columns))
+    def _make_functional(self, points: Array, spread: SampleSpread) -> Functional:
+        if spread.columns > 3 or (spread.columns > 1 and len(points) <= self.paired_points):
+            return PairFunctional(points, spread.share)
+        # integrals of higher derivatives need widths between the optimal one for a Gaussian and that of the first stage
+        fine = 0.5 * spread.count ** (-1 / (spread.columns + 4))
+        return CosineFunctional(points, spread.share, fine, _first_width(spread.count, spread.columns))
 
 
 def _optimal_width(theta: Functional, count: float, columns: int) -> float:
@@ -232,17 +243,17 @@ def laplacian_at_zero(order: int, columns: int) -> float:
 
 
 #: stages of the fixed point, as in the paper
-STAGES = 7
+ISJ_STAGES = 7
 #: cells that a bandwidth has to span; then a finer grid would not change it
-CELLS = 8
+LEAST_SPANNED_CELLS = 8
 #: least widths, relative to the range, of the grids tried in turn until a bandwidth spans enough cells
-FINER = tuple(2.0**-power for power in range(8, 60, 4))
+GRID_WIDTHS = tuple(2.0**-power for power in range(8, 60, 4))
 #: greatest width of each grid, in units of its least width
-WIDE = 32
+WIDTH_RANGE = 32
 #: gaps between points are shortened to this multiple of the greatest width, beyond which kernels do not reach
-GAP = 12
+GAP_WIDTHS = 12
 #: log of the ratio of neighbouring variances between which the first root is bracketed
-RATIO = 0.7
+BRACKET_RATIO = 0.7
 
 
 @stored()
@@ -281,10 +292,12 @@ def _find_fixed_point(spread: SampleSpread) -> float:
     points -= low
     points /= length
     finest = 0.5 * _typical_gap(points)
-    for fine in FINER:
-        cosines = CosineFunctional(_close_gaps(points, GAP * WIDE * fine)[:, None], share, fine, WIDE * fine)
+    for fine in GRID_WIDTHS:
+        cosines = CosineFunctional(
+            _close_gaps(points, GAP_WIDTHS * WIDTH_RANGE * fine)[:, None], share, fine, WIDTH_RANGE * fine
+        )
         found = _find_first_root(cosines, spread.count, finest)
-        if found >= CELLS * cosines.step:
+        if found >= LEAST_SPANNED_CELLS * cosines.step:
             return float(found * length)
         if isnan(found):
             break
@@ -326,17 +339,17 @@ def _find_first_root(cosines: CosineFunctional, count: float, finest: float) -> 
     above = excess(low) > 0
     if above and finest < cosines.step:
         return 0.0  # the root lies below the step of this grid
-    for high in np.arange(low, RATIO, RATIO)[1:].tolist():
+    for high in np.arange(low, BRACKET_RATIO, BRACKET_RATIO)[1:].tolist():
         below, above = not above, excess(high) > 0
         if below and above:
-            return exp(0.5 * brentq(excess, high - RATIO, high, xtol=1e-12, rtol=1e-12))
+            return exp(0.5 * brentq(excess, high - BRACKET_RATIO, high, xtol=1e-12, rtol=1e-12))
     return nan
 
 
 def _apply_stages(cosines: CosineFunctional, count: float, t: float) -> float:
     """Return ξγ⁽⁷⁾(t): from the norm of the seventh derivative down to the variance implied by the second."""
-    norm = _derivative_norm(cosines, STAGES, t)
-    for s in range(STAGES - 1, 1, -1):
+    norm = _derivative_norm(cosines, ISJ_STAGES, t)
+    for s in range(ISJ_STAGES - 1, 1, -1):
         if norm == 0:
             return inf
         moments = prod(range(1, 2 * s, 2)) / sqrt(2 * pi)

@@ -58,7 +58,7 @@ def thin(x: Array, step: float) -> tuple[Array, Array]:
 
 
 #: every other step halves the error or the bracket, so that this number exhausts the digits of a float
-STEPS = 250
+QUANTILE_SEARCH_STEPS = 250
 
 
 def compute_quantiles(density: Density, q: Any) -> Array:
@@ -106,7 +106,7 @@ def _solve_quantiles(density: Density, q: Array) -> Array:
     (low,), (high,) = density.extent(np.inf)
     lower, upper, off = np.full(len(q), low), np.full(len(q), high), np.full(len(q), np.inf)
     x, unit = _start(density, q), 1e-3 * np.finfo(float).eps * (high - low)
-    for _ in range(STEPS):
+    for _ in range(QUANTILE_SEARCH_STEPS):
         excess = density.cdf(x[:, None]) - q
         lower, upper = np.where(excess >= 0, lower, x), np.where(excess >= 0, x, upper)
         steps = _newton(density, excess, x, lower, upper)
@@ -137,27 +137,27 @@ def _newton(density: Density, excess: Array, x: Array, lower: Array, upper: Arra
 
 
 #: number of draws from which the level is estimated in several dimensions
-DRAWS = 10_000
+REGION_DRAWS = 10_000
 #: relative error of the densities at these draws
-DRAWS_ERROR = 1e-3
+REGION_DRAWS_ERROR = 1e-3
 #: relative positions at which an interval with a crossing or an extremum is evaluated
-PARTS = np.array([0.2, 0.4, 0.6, 0.8])
+INNER_POSITIONS = np.array([0.2, 0.4, 0.6, 0.8])
 #: initial distance, relative to the interval, of evaluations around the crossing of a line through its ends
-NEAR = 0.1
+CROSSING_DISTANCE = 0.1
 #: tolerance of the log level if the coverage jumps
 LEVEL_ERROR = 1e-11
 #: tolerance of the coverage
 COVERAGE_ERROR = 1e-12
 #: relative length of an interval with a crossing while the level is searched
-FINE = 1e-11
+SEARCHED_CROSSING = 1e-11
 #: relative length of an interval with a crossing in the result: the spacing of floats
-FINEST = 0.0
+FINAL_CROSSING = 0.0
 #: relative difference up to which densities count as equal, because they are sums in another order
-ROUNDING = 1e-12
+LOG_DENSITY_ROUNDING = 1e-12
 #: golden section ratio
-GOLDEN = (np.sqrt(5) - 1) / 2
+GOLDEN_SECTION = (np.sqrt(5) - 1) / 2
 #: golden section steps: a maximum is determined to no more than half of all digits
-SECTIONS = 38
+GOLDEN_STEPS = 38
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +192,7 @@ class HighestDensityRegion:
             rows = rows[:, None]
         if rows.ndim != 2 or rows.shape[1] != columns:
             raise DataError(f"the region has {format_count(columns, 'column')}, and X has the shape {rows.shape}.")
-        return np.asarray(self.density.log_density(rows) >= self.log_level - ROUNDING)
+        return np.asarray(self.density.log_density(rows) >= self.log_level - LOG_DENSITY_ROUNDING)
 
 
 def find_region(density: Density, coverage: float) -> HighestDensityRegion:
@@ -216,8 +216,8 @@ def _estimate_levels(density: Density, coverages: Sequence[float]) -> list[float
 
     Hyndman also suggests the points from which the density was made, but p is higher there than at its draws.
     """
-    drawn = density.sample(DRAWS, np.random.default_rng(0))
-    logs = density.log_density(drawn, rtol=DRAWS_ERROR)
+    drawn = density.sample(REGION_DRAWS, np.random.default_rng(0))
+    logs = density.log_density(drawn, rtol=REGION_DRAWS_ERROR)
     return [float(np.quantile(logs, 1 - coverage, method="inverted_cdf")) for coverage in coverages]
 
 
@@ -227,14 +227,16 @@ def _solve_on_curve(density: Density, coverage: float) -> HighestDensityRegion:
     logs = density.log_curve(places)
 
     def excess(log_level: float) -> float:
-        off = float(_mass(density, _find_pieces(density, places, logs, log_level, FINE))) - coverage
+        pieces = _find_pieces(density, places, logs, log_level, SEARCHED_CROSSING)
+        off = float(density.probability(pieces[:, :1], pieces[:, 1:]).sum()) - coverage
         return off if abs(off) > COVERAGE_ERROR else 0.0
 
     low, high = _bracket(places, logs, coverage, excess)
     log_level = low if high <= low else float(brentq(excess, low, high, xtol=LEVEL_ERROR))
     if excess(log_level) < -1e-9:  # below the jump
         log_level -= 2 * LEVEL_ERROR
-    return HighestDensityRegion(coverage, log_level, _find_pieces(density, places, logs, log_level, FINEST), density)
+    pieces = _find_pieces(density, places, logs, log_level, FINAL_CROSSING)
+    return HighestDensityRegion(coverage, log_level, pieces, density)
 
 
 def _insert_extrema(density: Density, marks: Array) -> Array:
@@ -242,13 +244,14 @@ def _insert_extrema(density: Density, marks: Array) -> Array:
 
     Between consecutive points the density is then monotonic, so that no piece of a region is missed.
     """
-    between = marks[:-1, None] * (1 - PARTS) + marks[1:, None] * PARTS
+    between = marks[:-1, None] * (1 - INNER_POSITIONS) + marks[1:, None] * INNER_POSITIONS
     places = np.unique(np.concatenate([marks, between.ravel()]))
     logs = density.log_curve(places)
     with np.errstate(invalid="ignore"):
         steps = np.nan_to_num(np.diff(logs))
     before, after = np.append(0.0, steps), np.append(steps, 0.0)
-    turned = (np.sign(before) * np.sign(after) <= 0) & (np.maximum(np.abs(before), np.abs(after)) > ROUNDING)
+    steepest = np.maximum(np.abs(before), np.abs(after))
+    turned = (np.sign(before) * np.sign(after) <= 0) & (steepest > LOG_DENSITY_ROUNDING)
     turns = np.flatnonzero(turned & np.isfinite(logs))
     upwards = np.where(before > after, 1.0, -1.0)[turns]
     left, right = places[np.maximum(turns - 1, 0)], places[np.minimum(turns + 1, len(places) - 1)]
@@ -258,12 +261,12 @@ def _insert_extrema(density: Density, marks: Array) -> Array:
 
 def _maximize(curve: Callable[[Array], Array], left: Array, right: Array) -> Array:
     """Return the maximiser of the curve between each left and right, by golden section search."""
-    inner, outer = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
+    inner, outer = right - GOLDEN_SECTION * (right - left), left + GOLDEN_SECTION * (right - left)
     at_inner, at_outer = curve(inner), curve(outer)
-    for _ in range(SECTIONS):
+    for _ in range(GOLDEN_STEPS):
         here = at_inner >= at_outer
         left, right = np.where(here, left, inner), np.where(here, outer, right)
-        new = np.where(here, right - GOLDEN * (right - left), left + GOLDEN * (right - left))
+        new = np.where(here, right - GOLDEN_SECTION * (right - left), left + GOLDEN_SECTION * (right - left))
         at_new = curve(new)
         inner, outer = np.where(here, new, outer), np.where(here, inner, new)
         at_inner, at_outer = np.where(here, at_new, at_outer), np.where(here, at_inner, at_new)
@@ -295,13 +298,9 @@ def _guess_level(places: Array, logs: Array, coverage: float) -> float:
     return float(logs[order[np.searchsorted(masses, coverage * masses[-1])]])
 
 
-def _mass(density: Density, pieces: Array) -> Array:
-    return np.asarray(density.probability(pieces[:, :1], pieces[:, 1:]).sum())
-
-
 def _find_pieces(density: Density, places: Array, logs: Array, log_level: float, fine: float) -> Array:
     """Return the intervals in which log p ≥ log level, up to rounding, of shape (pieces, 2)."""
-    log_level -= ROUNDING
+    log_level -= LOG_DENSITY_ROUNDING
     inside = np.concatenate([[False], logs >= log_level, [False]])
     starts = np.flatnonzero(~inside[:-1] & inside[1:])
     ends = np.flatnonzero(inside[:-1] & ~inside[1:]) - 1
@@ -319,13 +318,14 @@ def _find_crossings(density: Density, outside: Array, inside: Array, log_level: 
     """
     below, above = (density.log_curve(places) - log_level for places in (outside, inside))
     inside = np.where(below >= 0, outside, inside)
-    enough, near = 2 * np.spacing(np.abs(inside)) + fine * np.abs(outside - inside), np.full(len(inside), NEAR)
+    enough = 2 * np.spacing(np.abs(inside)) + fine * np.abs(outside - inside)
+    near = np.full(len(inside), CROSSING_DISTANCE)
     going = np.flatnonzero(np.abs(outside - inside) > enough)
     while going.size:
         ends = outside[going], inside[going], below[going], above[going]
         outside[going], inside[going], below[going], above[going] = _narrow(density, *ends, near[going], log_level)
         length, before = np.abs(outside - inside)[going], np.abs(ends[0] - ends[1])
-        near[going] = np.where(length <= 2.5 * near[going] * before, near[going] ** 1.5, NEAR)
+        near[going] = np.where(length <= 2.5 * near[going] * before, near[going] ** 1.5, CROSSING_DISTANCE)
         going = going[(length > enough[going]) & (length < before)]
     return inside
 
@@ -336,7 +336,7 @@ def _narrow(
     """Return the part of every interval with the first crossing of the level, and log p − log level at its ends."""
     straight = np.where(np.isfinite(below), below / np.where(np.isfinite(below), below - above, -1.0), 0.5)
     around = np.stack([straight - near, straight + near], axis=1)
-    parts = np.sort(np.column_stack([np.tile(PARTS, (len(near), 1)), np.clip(around, 0, 1)]), axis=1)
+    parts = np.sort(np.column_stack([np.tile(INNER_POSITIONS, (len(near), 1)), np.clip(around, 0, 1)]), axis=1)
     inner = outside[:, None] + parts * (inside - outside)[:, None]
     grid = np.column_stack([outside, inner, inside])
     found = density.log_curve(inner.ravel()).reshape(inner.shape) - log_level

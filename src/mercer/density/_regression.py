@@ -17,17 +17,17 @@ from mercer._threads import blas_for, row_blocks
 from mercer._typing import Array
 from mercer.density._bandwidth import Bandwidth
 from mercer.density._kernels import SmoothingKernel
-from mercer.density._mixed import PAIRS, MixedRows, MixedSums, normalize_terms
+from mercer.density._mixed import TERM_PAIRS, MixedRows, MixedSums, normalize_terms
 from mercer.density._windows import Windows
 
-#: log distance up to which sums of squared weights are computed from squared kernels; beyond, digits cancel
-FAR = 1e6
+#: largest −log of a sum of squared weights that is computed from squared kernels; beyond, digits cancel
+LEAST_LOG_SQUARES = 1e6
 #: distances in the search for the nearest point are clipped at this, in units of the furthest point
-ENDLESS = 1e6
+FARTHEST_NEIGHBOUR = 1e6
 
 
 def _has_query_width(fit: Any) -> bool:
-    """Return whether queries have as many columns as the points: one, if is_finite is no bandwidth."""
+    """Return whether queries have as many columns as the points, which is one without a bandwidth."""
     return fit.bandwidth is not None or fit._sums.points.numbers.shape[1] == 1
 
 
@@ -40,7 +40,7 @@ class LocalFit(ABC):
     kernel : SmoothingKernel
         Kernel centred on each row.
     bandwidth : Bandwidth or None
-        Width of the kernel; None if is_finite are only categories.
+        Width of the kernel; None if there are only categories.
     rows : MixedRows
         Rows of the fit.
     values : array of shape (n, outputs)
@@ -78,7 +78,8 @@ class LocalFit(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the arguments and the sums; everything else is recomputed on demand."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("is_finite", "_squares", "_tree")}
+        recomputed = ("device_copies", "_squares", "_tree")
+        return {name: value for name, value in self.__dict__.items() if name not in recomputed}
 
     @cached_property
     def device_copies(self) -> dict[Any, Any]:
@@ -131,7 +132,7 @@ class LocalFit(ABC):
 
     def _weight_blocks(self, queries: MixedRows) -> Iterator[tuple[slice, Array]]:
         """Yield blocks of queries with their weights."""
-        for block in row_blocks(queries.count, max(1, PAIRS // self.count)):
+        for block in row_blocks(queries.count, max(1, TERM_PAIRS // self.count)):
             some = queries.take(block)
             yield block, self._weights(some, normalize_terms(self._sums.log_terms(some)))
 
@@ -204,11 +205,11 @@ class LocalFit(ABC):
         """Scale by the furthest point and clip, so that squared distances do not overflow."""
         away = np.abs(self._sums.points.numbers).max()
         scaled = numbers / (away if away > 0 else 1.0)
-        return np.asarray(scaled / np.maximum(np.abs(scaled).max(axis=1, keepdims=True) / ENDLESS, 1.0))
+        return np.asarray(scaled / np.maximum(np.abs(scaled).max(axis=1, keepdims=True) / FARTHEST_NEIGHBOUR, 1.0))
 
     def _nearest_mixed(self, queries: MixedRows, itself: Array | None) -> Array:
         points, found = self._sums.points, np.empty(queries.count, dtype=np.intp)
-        for block in row_blocks(queries.count, max(1, PAIRS // self.count)):
+        for block in row_blocks(queries.count, max(1, TERM_PAIRS // self.count)):
             different = _count_differences(queries.take(block), points)
             if itself is not None:
                 different[np.arange(len(different)), itself[block]] = np.inf
@@ -245,7 +246,7 @@ class LocalMeans(LocalFit):
         logs, twice = self._sums.log_sums(queries), squares.log_sums(queries.times(squares.narrower))
         with np.errstate(invalid="ignore"):
             found = np.exp(twice - 2 * logs)
-        return found, np.isfinite(logs) & ~(twice > -FAR)
+        return found, np.isfinite(logs) & ~(twice > -LEAST_LOG_SQUARES)
 
 
 @stored(
@@ -274,7 +275,7 @@ def evaluate(fit: LocalFit, rows: MixedRows, out_of_reach: str) -> Array:
 
 
 def evaluate_left_out(fit: LocalFit, out_of_reach: str, index: Array | None = None) -> Array:
-    """Return the result for rows of the fit from all others; NaN if is_finite are no others."""
+    """Return the result for rows of the fit from all others; NaN without others."""
     index = np.arange(fit.count) if index is None else index
     if fit.count == 1:
         return np.full((len(index), fit.outputs), np.nan)
@@ -312,13 +313,11 @@ def _weighted_mean(values: Array, weight: Array) -> Array:
     return np.asarray(first + (weight / weight.sum()) @ (values - first))
 
 
-#: entries of moment matrices that are held together
-MOMENTS = 1 << 22
 #: relative variance of the points in reach along a direction below which its slope is 0: fewer than a quarter of
 #: the digits of the slope would be left
-FLAT = 1e-12
+FLAT_DIRECTION = 1e-12
 #: leverage up to which sums of squared weights are computed from squared kernels: beyond, digits cancel
-PROLONGED = 1e3
+MOST_PROLONGED = 1e3
 
 
 @stored(
@@ -337,6 +336,9 @@ class LocalLines(LocalFit):
     The slope is 0 in directions in which the points in reach do not differ, so that a single point in reach determines
     the result.
     """
+
+    #: entries of the moment matrices of a block of queries
+    block_entries: ClassVar[int] = 1 << 22
 
     def slopes(self, rows: MixedRows) -> Array:
         """Return ∂/∂x_j of each line, of shape (m, outputs, d), in units of the columns; NaN out of reach."""
@@ -367,13 +369,13 @@ class LocalLines(LocalFit):
     def _moment_blocks(self, queries: MixedRows) -> list[slice]:
         """Return blocks of queries whose moment matrices fit into memory together."""
         size = (queries.numbers.shape[1] + 1) ** 2
-        if size > MOMENTS:
+        if size > self.block_entries:
             refuse_beyond_memory(
                 32.0 * size,
                 f"a matrix of all pairs of {queries.numbers.shape[1]:,} columns for each row",
                 "use fewer columns, or NadarayaWatson",
             )
-        return row_blocks(queries.count, max(1, MOMENTS // size))
+        return row_blocks(queries.count, max(1, self.block_entries // size))
 
     def _weights(self, queries: MixedRows, of_mean: Array) -> Array:
         """Return w_j (1 − z̄ᵀ C⁺ (z_j − z̄)) for points z_j relative to the query and their covariance C."""
@@ -398,7 +400,7 @@ class LocalLines(LocalFit):
             with np.errstate(invalid="ignore"):
                 ratio = np.exp(twice + np.log(of_squares[:, 0, 0]) - 2 * (scale + np.log(total)))
             found[block] = ratio * np.einsum("ma,mab,mb->m", line, squared / of_squares, line)
-            vague[block] = np.isfinite(scale) & ~((twice > -FAR) & (prolonged < PROLONGED))
+            vague[block] = np.isfinite(scale) & ~((twice > -LEAST_LOG_SQUARES) & (prolonged < MOST_PROLONGED))
         return found, vague
 
 
@@ -416,7 +418,7 @@ def _invert_spread(S: Array) -> tuple[Array, Array, Array]:
     is_finite: Array = np.asarray(np.isfinite(C).all(axis=(1, 2)))
     with blas_for(C.shape[1]):
         spread, axes = np.linalg.eigh(np.where(is_finite[:, None, None], C, 0.0))
-        kept: Array = np.asarray(spread > FLAT)
+        kept: Array = np.asarray(spread > FLAT_DIRECTION)
         halves = axes * np.where(kept, 1 / np.where(kept, spread, 1.0), 0.0)[:, None, :]
         return halves @ np.swapaxes(axes, 1, 2), z / unit, unit
 

@@ -16,13 +16,13 @@ from mercer._jit.scalar import LOG2_E
 from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
-from mercer.density._fourier_sums import PAIR, FourierSums, plan_grid
+from mercer.density._fourier_sums import PAIR_NS, FourierSums, plan_grid
 from mercer.density._kernels import Gaussian, SmoothingKernel
 from mercer.density.sum_loops import (
-    ABSOLUTES,
-    GREATEST,
-    SIZE,
-    SQUARES,
+    BLOCK_POINTS,
+    GREATEST_SQUARE,
+    SUM_OF_ABSOLUTES,
+    SUM_OF_SQUARES,
     AbsoluteDistances,
     Boxes,
     LaplaceProfile,
@@ -38,7 +38,7 @@ from mercer.density.sum_loops import (
 )
 
 #: coordinate of the points that pad the last block: far away, but finite, so that its product with 0 is 0
-AWAY = 1e300
+PADDING_COORDINATE = 1e300
 
 
 def sort_into_blocks(points: Array, size: int) -> Array:
@@ -49,27 +49,27 @@ def sort_into_blocks(points: Array, size: int) -> Array:
 
 
 def pad_blocks(values: Array, filling: float) -> Array:
-    """Arrange values of points in blocks, with padding: (points,) -> (blocks, SIZE)."""
-    blocks = -(-len(values) // SIZE)
-    full = np.full(blocks * SIZE, filling)
+    """Arrange values of points in blocks, with padding: (points,) -> (blocks, BLOCK_POINTS)."""
+    blocks = -(-len(values) // BLOCK_POINTS)
+    full = np.full(blocks * BLOCK_POINTS, filling)
     full[: len(values)] = values
-    return full.reshape(blocks, SIZE)
+    return full.reshape(blocks, BLOCK_POINTS)
 
 
 class Blocks(NamedTuple):
     """Points in blocks, stored by coordinate; padding is far away from all points."""
 
-    #: coordinates, of shape (blocks, columns, SIZE)
+    #: coordinates, of shape (blocks, columns, BLOCK_POINTS)
     points: Array
-    #: 1/λ² of each point (1/λ for sums of |u|): (blocks, SIZE), or (blocks, 0) if not needed
+    #: 1/λ² of each point (1/λ for sums of |u|): (blocks, BLOCK_POINTS), or (blocks, 0) if not needed
     spread: Array
     boxes: Boxes
 
     @classmethod
     def of(cls, points: Array, weight: Array, spread: Array | None) -> Blocks:
         """Build blocks from points that are sorted already."""
-        columns = np.stack([pad_blocks(x, AWAY) for x in points.T], axis=1)
-        starts, weights = np.arange(0, len(points), SIZE), pad_blocks(weight, 0.0)
+        columns = np.stack([pad_blocks(x, PADDING_COORDINATE) for x in points.T], axis=1)
+        starts, weights = np.arange(0, len(points), BLOCK_POINTS), pad_blocks(weight, 0.0)
         around = np.empty((len(starts), 0)) if spread is None else pad_blocks(spread, 1.0)
         spreads = np.ones((len(starts), 2)) if spread is None else _find_extremes(spread, starts)
         mass = weights.sum(axis=1)
@@ -84,20 +84,20 @@ def _find_extremes(values: Array, starts: Array) -> Array:
 
 
 #: number of dimensions up to which sums can be taken on a grid
-MOST_COLUMNS = 3
+MOST_GRID_COLUMNS = 3
 #: with a relative tolerance, sums of less than this share of the total weight are not taken on a grid
-COMMON = 1e-5
+LEAST_COMMON_SHARE = 1e-5
 #: bandwidths by which a grid extends beyond the points; queries further away are evaluated exactly
-MARGIN = 8.0
+GRID_MARGIN = 8.0
 #: estimated share of pairs that remain if blocks out of reach are skipped
-SPARED = 0.5
+REMAINING_PAIRS = 0.5
 #: relative error of a sum due to rounded positions on a grid, per bandwidth of the length of the grid
-ROUNDING = 4 * float(np.finfo(float).eps)
+POSITION_ROUNDING = 4 * float(np.finfo(float).eps)
 
 
 def has_grid(kernel: SmoothingKernel, columns: int, *, adaptive: bool) -> bool:
     """Return whether sums can be taken on a grid, whose error is known for Gaussian kernels of constant width."""
-    return isinstance(kernel, Gaussian) and not adaptive and columns <= MOST_COLUMNS
+    return isinstance(kernel, Gaussian) and not adaptive and columns <= MOST_GRID_COLUMNS
 
 
 @stored()
@@ -138,17 +138,17 @@ class Sources(NamedTuple):
         """
         sums, known = np.zeros(len(queries)), np.zeros(len(queries), dtype=bool)
         low, high = self.corners
-        inside = (np.abs(queries - (low + high) / 2) <= (high - low) / 2 + MARGIN * self.widths).all(axis=1)
+        inside = (np.abs(queries - (low + high) / 2) <= (high - low) / 2 + GRID_MARGIN * self.widths).all(axis=1)
         near = queries if inside.all() else queries[inside]
         if not len(near):
             return sums, known
         low, high = np.minimum(low, near.min(axis=0)), np.maximum(high, near.max(axis=0))
-        error = max(tolerance.relative * COMMON, tolerance.share)
+        error = max(tolerance.relative * LEAST_COMMON_SHARE, tolerance.share)
         spans = (high - low) / self.widths
-        if ROUNDING * spans.max() > max(tolerance.relative, tolerance.share):
+        if POSITION_ROUNDING * spans.max() > max(tolerance.relative, tolerance.share):
             return sums, known
         grid = plan_grid(len(self.points), len(near), spans, error)
-        if grid is None or grid.nanoseconds > SPARED * PAIR * len(self.points) * len(near):
+        if grid is None or grid.nanoseconds > REMAINING_PAIRS * PAIR_NS * len(self.points) * len(near):
             return sums, known
         found = FourierSums(grid, self.points, self.weight, self.widths, low)(near)
         found -= np.broadcast_to(own, len(queries))[inside]
@@ -158,7 +158,7 @@ class Sources(NamedTuple):
         return sums, known
 
 
-EXACT = Tolerance()
+EXACT_TOLERANCE = Tolerance()
 #: number of queries from which groups are large
 MANY_QUERIES = 1024
 #: queries of a large group, which are compared with the same blocks
@@ -166,13 +166,13 @@ LARGE_GROUP = 64
 #: queries of a small group: few queries are far apart, so that they share few blocks
 SMALL_GROUP = 8
 #: groups of queries that a thread takes at a time
-TURN = 8
+GROUPS_PER_TURN = 8
 #: −log₂ of the share of a sum that may be left out, below rounding
 SUMS_ROUNDING = 60.0
 #: smaller sums have lost digits, or are 0: they are computed again relative to the nearest point
-TINY = 2.0**-800
+LEAST_CERTAIN_SUM = 2.0**-800
 #: exponents at which the rounding of their last digit decides between a term of 1 and one of 0
-VAGUE = 1e12
+AMBIGUOUS_EXPONENT = 1e12
 
 
 @stored(
@@ -198,7 +198,7 @@ class KernelSums:
     ) -> None:
         self.kernel, self.points, self.weight, self.factors = kernel, points, weight, factors
 
-    def log_sums(self, queries: Array, *, leave_out: bool = False, tolerance: Tolerance = EXACT) -> Array:
+    def log_sums(self, queries: Array, *, leave_out: bool = False, tolerance: Tolerance = EXACT_TOLERANCE) -> Array:
         """Return log Σ_j w_j λ_j⁻ᵈ k((x − x_j)/λ_j) for every query; −inf only where no point is in reach.
 
         With `leave_out` the queries are the points in their order, and each is left out of its own sum.
@@ -272,7 +272,7 @@ class KernelSums:
 
     @cached_property
     def _masses(self) -> Array:
-        """The weights, as the first of the sides: (blocks, 1, SIZE)."""
+        """The weights, as the first of the sides: (blocks, 1, BLOCK_POINTS)."""
         return self._sorted_points.sides(np.ones((len(self.points), 1)))
 
     def _sides(self, values: Array) -> Array:
@@ -314,7 +314,7 @@ class SortedPoints(NamedTuple):
     @classmethod
     def of(cls, kernel: SmoothingKernel, points: Array, weight: Array | None, factors: Array | None) -> SortedPoints:
         numbers = np.arange(len(points)) if weight is None else np.flatnonzero(weight)
-        numbers = numbers[sort_into_blocks(points[numbers], SIZE)]
+        numbers = numbers[sort_into_blocks(points[numbers], BLOCK_POINTS)]
         log_mass = np.zeros(len(numbers))
         if weight is not None:
             log_mass += np.log(weight[numbers])
@@ -325,7 +325,7 @@ class SortedPoints(NamedTuple):
         return cls(lowered, blocks, numbers, len(points), masses, float(log_mass.max()))
 
     def sides(self, values: Array) -> Array:
-        """Return masses times values in blocks: (blocks, outputs, SIZE)."""
+        """Return masses times values in blocks: (blocks, outputs, BLOCK_POINTS)."""
         return np.stack([pad_blocks(self.masses * y[self.numbers], 0.0) for y in values.T], axis=1)
 
     def places(self, order: Array | None) -> Array:
@@ -349,14 +349,14 @@ class Lowered(NamedTuple):
         product = kernel.form == "product"
         squares = WideSquareDistances() if adaptive else SquareDistances()
         if kernel.name == "gaussian":
-            return cls(kernel.lower(), squares, Shape(SQUARES, True, 0.5 * LOG2_E, False))
+            return cls(kernel.lower(), squares, Shape(SUM_OF_SQUARES, True, 0.5 * LOG2_E, False))
         if kernel.name == "exponential" and product:
-            return cls(LaplaceProfile(), AbsoluteDistances(), Shape(ABSOLUTES, True, LOG2_E, False))
+            return cls(LaplaceProfile(), AbsoluteDistances(), Shape(SUM_OF_ABSOLUTES, True, LOG2_E, False))
         if kernel.name == "exponential":
-            return cls(kernel.lower(), squares, Shape(SQUARES, True, LOG2_E, True))
+            return cls(kernel.lower(), squares, Shape(SUM_OF_SQUARES, True, LOG2_E, True))
         if product:
-            return cls(kernel.lower(), ProductDistances(), Shape(GREATEST, False, 0.0, False))
-        return cls(kernel.lower(), squares, Shape(SQUARES, False, 0.0, False))
+            return cls(kernel.lower(), ProductDistances(), Shape(GREATEST_SQUARE, False, 0.0, False))
+        return cls(kernel.lower(), squares, Shape(SUM_OF_SQUARES, False, 0.0, False))
 
     def spread(self, n: int, factors: Array | None, numbers: Array) -> Array | None:
         """Return the factors of the distances from each of n points; None if the loops do not use them."""
@@ -383,7 +383,7 @@ class SumTask(NamedTuple):
         """Return sums and lifts of all queries."""
         lifts = np.full((len(self.queries), 1), -1.0)
         sums = self._sum_groups(lifts)
-        if self.points.lowered.shape.endless and (lost := np.flatnonzero(sums[:, 0] < TINY)).size:
+        if self.points.lowered.shape.endless and (lost := np.flatnonzero(sums[:, 0] < LEAST_CERTAIN_SUM)).size:
             sums[lost], lifts[lost] = self._among(lost)._recompute()
         return sums, lifts[:, 0]
 
@@ -392,7 +392,7 @@ class SumTask(NamedTuple):
         sums, lifts = np.zeros((len(self.queries), self.numbers)), np.empty((len(self.queries), 1))
         self._for_each_group(lambda task, some: task._find_nearest(lifts[some]))
         # at this distance rounding decides which point is nearest: all candidates count equally
-        lifts[lifts > VAGUE] *= 1 + (8 + self.queries.shape[1]) * np.finfo(float).eps
+        lifts[lifts > AMBIGUOUS_EXPONENT] *= 1 + (8 + self.queries.shape[1]) * np.finfo(float).eps
         some = np.flatnonzero(np.isfinite(lifts[:, 0]))  # infinite where the only point is left out
         sums[some] = self._among(some)._sum_groups(lifts[some])
         return sums, lifts
@@ -426,7 +426,7 @@ class SumTask(NamedTuple):
             for some in groups[turn]:
                 work(self._among(some), some)
 
-        ordered_map(take_turn, row_blocks(len(groups), TURN))
+        ordered_map(take_turn, row_blocks(len(groups), GROUPS_PER_TURN))
 
 
 def _group_size(queries: Array) -> int:

@@ -24,9 +24,9 @@ from mercer.density._windows import Windows
 Tensor = Any
 
 #: bandwidths from the origin, by the bytes of a number, at which squared distances do not overflow float64
-FARTHEST = {4: 1e37, 8: 1e150}
+FARTHEST_COORDINATES = {4: 1e37, 8: 1e150}
 #: a sum is computed again if underflowing terms could amount to more than the reciprocal of this share of it
-LOST = 1e8
+UNDERFLOW_SHARE = 1e8
 
 
 def has_tensor_sums(kernel: SmoothingKernel, bandwidth: Bandwidth | None, columns: int) -> bool:
@@ -53,8 +53,8 @@ class TensorPoints(NamedTuple):
         import torch
 
         rate = {"gaussian": 0.5}.get(kernel.name, 1.0)
-        there = _clip(like(points, X, dtype=torch.float64), X.element_size()).to(X.dtype)
-        return cls(TensorProfile(kernel.name, rate), bandwidth, origin, there, like(sides, X, dtype=torch.float64))
+        copied = _clip(like(points, X, dtype=torch.float64), X.element_size()).to(X.dtype)
+        return cls(TensorProfile(kernel.name, rate), bandwidth, origin, copied, like(sides, X, dtype=torch.float64))
 
     def sums(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Return log sums of the first side, and ratios of the others to it; −inf and NaN out of reach."""
@@ -64,7 +64,7 @@ class TensorPoints(NamedTuple):
         if not self.profile.ends:
             import torch
 
-            least = torch.finfo(X.dtype).tiny * LOST * len(self.points) * self.sides[:, 0].amax()
+            least = torch.finfo(X.dtype).tiny * UNDERFLOW_SHARE * len(self.points) * self.sides[:, 0].amax()
             lost = (~(sums[:, 0] >= least)).nonzero()[:, 0]
             self._put_lost(queries, lost, logs, means)
         return logs, means
@@ -96,7 +96,7 @@ class TensorPoints(NamedTuple):
 
 def _clip(U: Tensor, size: int) -> Tensor:
     """Clip coordinates that are too far away for numbers of this many bytes."""
-    most = FARTHEST[size]
+    most = FARTHEST_COORDINATES[size]
     return U.clamp(-most, most)
 
 
@@ -133,7 +133,7 @@ def has_tensor_fit(fit: LocalFit) -> bool:
 
 
 def evaluate(fit: LocalFit, X: Tensor, out_of_reach: str) -> Tensor:
-    """Return the same as `_regression.answers` for a tensor, computed on its device."""
+    """Return the same as `_regression.evaluate` for a tensor, computed on its device."""
 
     def make() -> TensorPoints:
         assert fit.bandwidth is not None
@@ -151,11 +151,11 @@ def evaluate(fit: LocalFit, X: Tensor, out_of_reach: str) -> Tensor:
     return means.to(X.dtype)
 
 
-def _get_copy(there: dict[Any, Any], X: Tensor, make: Any) -> Any:
+def _get_copy(copies: dict[Any, Any], X: Tensor, make: Any) -> Any:
     """Return the copy for the device and type of X, made on first use; copies for other types are dropped."""
     key = (X.device, X.dtype)
-    if (points := there.get(key)) is None:
+    if (points := copies.get(key)) is None:
         points = make()
-        there.clear()
-        there[key] = points
+        copies.clear()
+        copies[key] = points
     return points

@@ -103,13 +103,13 @@ def select_axes(bandwidth: Bandwidth, keep: list[int]) -> Bandwidth:
 #: standard deviations beyond which a Gaussian has less than 1e-17 of its mass
 GAUSSIAN_SPAN = 9.0
 #: bandwidths from the origin at which coordinates are clipped, so that differences do not overflow
-FARTHEST = 1e300
+CLIPPED_COORDINATE = 1e300
 #: densities below this, in units of 1/h, are ignored by regions
 LEAST_HEIGHT = 1e-12
 #: number of clusters of queries up to which they are evaluated separately
 MOST_CLUSTERS = 64
 #: points from which the origin is computed
-SOME_ROWS = 1001
+ORIGIN_ROWS = 1001
 #: rows of a block for the search of extremes; threads do not pay off for fewer
 BOX_ROWS = 1 << 20
 
@@ -191,7 +191,7 @@ class Windows(Density):
     @cached_property
     def origin(self) -> Array:
         """A point amid the data; coordinates relative to it keep their digits."""
-        return np.median(self.points[:: 1 + len(self.points) // SOME_ROWS], axis=0)
+        return np.median(self.points[:: 1 + len(self.points) // ORIGIN_ROWS], axis=0)
 
     @cached_property
     def sums(self) -> KernelSums:
@@ -246,8 +246,8 @@ class Windows(Density):
         if not (isinstance(self.kernel, Gaussian) and is_worth_sorting(self)):
             return self._log_density_by_clusters(x)
         heights = self.normal_cells.density(x)
-        seen = heights * self.scales[0] > LEAST_HEIGHT
-        return np.where(seen, np.log(np.where(seen, heights, 1.0)), -np.inf)
+        counts = heights * self.scales[0] > LEAST_HEIGHT
+        return np.where(counts, np.log(np.where(counts, heights, 1.0)), -np.inf)
 
     def _log_density_by_clusters(self, x: Array) -> Array:
         """Return log p(x) in one dimension; queries far apart are evaluated separately, which needs fewer blocks."""
@@ -330,7 +330,7 @@ class Windows(Density):
 
     @property
     def is_separable(self) -> bool:
-        """Whether every kernel is a product over the columns."""
+        """Return whether every kernel is a product over the columns."""
         return self.columns == 1 or (self.kernel.has_marginals and is_diagonal(self.bandwidth))
 
     @property
@@ -378,7 +378,7 @@ class Windows(Density):
     def _whitened(self, X: Array) -> Array:
         # coordinates too far away to be distinguished are clipped
         with np.errstate(over="ignore"):
-            return np.clip(self.bandwidth.whiten(X - self.origin), -FARTHEST, FARTHEST)
+            return np.clip(self.bandwidth.whiten(X - self.origin), -CLIPPED_COORDINATE, CLIPPED_COORDINATE)
 
     @cached_property
     def _others(self) -> Array:

@@ -25,37 +25,49 @@ from mercer.density._sums import has_grid, sort_into_blocks
 from mercer.density._windows import Windows
 
 Profile = Callable[[Array], Array]
-#: points of a block
-SIDE = 256
-#: above this number of points K∗K is tabulated, which is faster than its formula and accurate to 1e-8 of its maximum
-TABULATED_POINTS = 1000
 #: pieces of the table; kinks at half the reach, as of the triangular kernel, are at nodes
-PIECES = 1 << 16
+TABLE_PIECES = 1 << 16
 #: K∗K of kernels of unbounded support adds less than rounding beyond this
-FARTHEST = 48.0
+FARTHEST_PAIR = 48.0
 
 
-def integrate_square(windows: Windows, *, rtol: float = 0.0) -> float:
+def integrate_square(
+    windows: Windows, *, rtol: float = 0.0, block_points: int = 256, tabulated_points: int = 1000
+) -> float:
     """Return ∫p̂² = Σᵢⱼ w_i w_j (K∗K)(u_i − u_j)/|L|, with weights that sum to one; kernels of one width.
 
-    `rtol` is the tolerated relative error.
+    Parameters
+    ----------
+    windows : Windows
+        The density p̂.
+    rtol : float, default=0
+        Tolerated relative error.
+    block_points : int, default=256
+        Points of a block; pairs of blocks out of reach of each other are skipped.
+    tabulated_points : int, default=1000
+        Number of points above which K∗K is tabulated, which is faster than its formula and accurate to 1e-8 of its
+        maximum.
     """
     both = windows.kernel.autocorrelation(windows.columns)
     if both.gaussian_width is not None:
         wider = Windows(windows.kernel, windows.bandwidth.scaled(both.gaussian_width), windows.points, windows.weight)
         return float(np.average(np.exp(wider.log_density(wider.points, rtol=rtol)), weights=wider.share))
     volume = float(np.exp(windows.bandwidth.log_volume(windows.columns)))
-    return _sum_over_pairs(both, windows.sums.points, windows.share) / volume
+    profile = both.profile
+    if len(windows.points) > tabulated_points:
+        profile = tabulate(profile, min(both.reach, FARTHEST_PAIR))
+    return _sum_over_pairs(both, profile, windows.sums.points, windows.share, block_points) / volume
 
 
-def _sum_over_pairs(both: Autocorrelation, points: Array, weight: Array | None) -> float:
+def _sum_over_pairs(
+    both: Autocorrelation, profile: Profile, points: Array, weight: Array | None, block_points: int
+) -> float:
     """Return Σᵢⱼ w_i w_j (K∗K)(u_i − u_j); blocks of nearby points skip blocks out of reach."""
-    order = sort_into_blocks(points, SIDE)
+    order = sort_into_blocks(points, block_points)
     points = points[order]
     share = np.full(len(points), 1 / len(points)) if weight is None else weight[order] / weight.sum()
-    reach = min(both.reach, FARTHEST)
-    profile = both.profile if len(points) <= TABULATED_POINTS else tabulate(both.profile, reach)
-    blocks = row_blocks(len(points), SIDE)
+    reach = min(both.reach, FARTHEST_PAIR)
+    blocks = row_blocks(len(points), block_points)
     boxes = np.array([[points[block].min(axis=0), points[block].max(axis=0)] for block in blocks])
 
     def with_later(first: int) -> float:
@@ -78,13 +90,13 @@ def _box_distances(both: Autocorrelation, box: Array, boxes: Array) -> Array:
 
 def tabulate(profile: Profile, reach: float) -> Profile:
     """Tabulate a function of r ≥ 0 that is 0 beyond its reach, with linear interpolation."""
-    heights = profile(np.linspace(0, reach, PIECES + 1))
+    heights = profile(np.linspace(0, reach, TABLE_PIECES + 1))
     slopes = np.append(np.diff(heights), 0.0)
     heights[-1] = 0.0
-    scale = PIECES / reach
+    scale = TABLE_PIECES / reach
 
     def values(r: Array) -> Array:
-        place = np.minimum(r * scale, PIECES)
+        place = np.minimum(r * scale, TABLE_PIECES)
         piece = place.astype(np.intp)
         place -= piece
         place *= slopes[piece]
@@ -106,24 +118,24 @@ def _pair_values(both: Autocorrelation, profile: Profile, A: Array, B: Array) ->
 # The search for the minimising width: a grid of multiples of a reference, then Brent's method, then axis by axis.
 
 #: multiples of the reference that are tried
-GRID = np.geomspace(0.1, 3.0, 13)
+TRIAL_MULTIPLES = np.geomspace(0.1, 3.0, 13)
 #: multiples that are tried around the choice of a sample
-NEAR_GRID = np.array([0.8, 1.0, 1.25])
+NEAR_MULTIPLES = np.array([0.8, 1.0, 1.25])
 #: a grid is extended while its edge is best, down to this multiple
-LEAST = 1e-4
+LEAST_MULTIPLE = 1e-4
 #: and up to this multiple
-MOST = 1e6
+MOST_MULTIPLE = 1e6
 #: tolerance of log widths: a criterion is flat to rounding within about the square root of float64's precision
-PRECISION = 1e-5
+WIDTH_PRECISION = 1e-5
 #: tolerance of log widths for all points after a sample, whose choice is known to fewer digits anyway
-LOW_PRECISION = 5e-4
+LOW_WIDTH_PRECISION = 5e-4
 #: least decrease per step of a criterion of order 1
-LEAST_GAIN = 1e-11
+LEAST_CRITERION_GAIN = 1e-11
 #: distance beyond a jump in log widths, which exceeds the rounding of the logarithm
 JUMP_MARGIN = 2e-12
 NO_JUMPS = np.zeros(0)
 #: first steps of a simplex in log widths
-FIRST_STEP = 0.2
+FIRST_SIMPLEX_STEP = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,15 +152,15 @@ class CriterionCurve:
 
 def search_line(
     criterion: Callable[[float], float],
-    grid: Array = GRID,
-    precision: float = PRECISION,
+    grid: Array = TRIAL_MULTIPLES,
+    precision: float = WIDTH_PRECISION,
     parts: int = 1,
     jumps: Array = NO_JUMPS,
 ) -> CriterionCurve:
     """Minimise a criterion over multiples of a reference, and return all values that were computed.
 
     Each step of the grid is divided into `parts`, for a criterion that may have several minima within a step. `jumps`
-    are multiples at which it may fall abruptly; those next to the best part are evaluate, too.
+    are multiples at which it may fall abruptly; those next to the best part are evaluated, too.
     """
     known: dict[float, float] = {}
 
@@ -187,44 +199,44 @@ def _extend_grid(evaluate: Callable[[float], float], logarithms: list[float]) ->
             logarithms = [logarithms[0] - step, *logarithms]
         else:
             return logarithms
-        if logarithms[0] < np.log(LEAST) or logarithms[-1] > np.log(MOST):
+        if logarithms[0] < np.log(LEAST_MULTIPLE) or logarithms[-1] > np.log(MOST_MULTIPLE):
             side = "narrower" if best == 0 and np.isfinite(values[0]) else "wider"
             raise BandwidthError(
-                f"the criterion has no minimum: it keeps falling as kernels become {side}, from {LEAST:g} to {MOST:g} "
-                "times a reference. Points that nearly coincide, or are very far away, cause this; use "
-                '"silverman-scaled", or give the bandwidth as numbers.'
+                f"the criterion has no minimum: it keeps falling as kernels become {side}, from {LEAST_MULTIPLE:g} to "
+                f"{MOST_MULTIPLE:g} times a reference. Points that nearly coincide, or are very far away, cause this; "
+                'use "silverman-scaled", or give the bandwidth as numbers.'
             )
 
 
-def refine_by_slope(slope: Callable[[Array], tuple[float, Array]], axes: int, gain: float = LEAST_GAIN) -> Array:
+def refine_by_slope(
+    slope: Callable[[Array], tuple[float, Array]], axes: int, gain: float = LEAST_CRITERION_GAIN
+) -> Array:
     """Minimise a criterion over logarithms of factors, one per axis, from where all are 0, by its derivatives.
 
     The criterion has to be of order 1; a step that gains less than `gain` is the last.
     """
     options: Any = {"maxiter": 100, "ftol": gain, "gtol": 1e-7}
-    bounds = [(np.log(LEAST), np.log(MOST))] * axes
+    bounds = [(np.log(LEAST_MULTIPLE), np.log(MOST_MULTIPLE))] * axes
     return np.asarray(minimize(slope, np.zeros(axes), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
 
 
 def refine_by_simplex(value: Callable[[Array], float], axes: int) -> Array:
     """Do the same as `refine_by_slope`, for criteria that jump or have no derivatives."""
-    simplex = np.vstack([np.zeros(axes), FIRST_STEP * np.eye(axes)])
-    options: Any = {"initial_simplex": simplex, "xatol": PRECISION, "fatol": np.inf, "maxfev": 200 * axes}
+    simplex = np.vstack([np.zeros(axes), FIRST_SIMPLEX_STEP * np.eye(axes)])
+    options: Any = {"initial_simplex": simplex, "xatol": WIDTH_PRECISION, "fatol": np.inf, "maxfev": 200 * axes}
     return np.asarray(minimize(value, np.zeros(axes), method="Nelder-Mead", options=options).x)
 
 
-#: above this number of points a sample chooses widths first, so that all points are evaluated near the best only
-SAMPLED_POINTS = 2500
 #: pairs of points that may be compared for each of many values
-MOST_PAIRS = 4e8
+MOST_CHEAP_PAIRS = 4e8
 #: tolerated relative error of densities of many points, where that makes sums much faster
-ROUNDING = 1e-10
+GRID_SUM_ERROR = 1e-10
 #: number of points up to which, with kernels of compact support, steps of the grid are divided into parts
 DIVIDED_POINTS = 100
 #: number of these parts
-PARTS = 8
+STEP_PARTS = 8
 #: step in log widths for finite differences of such criteria
-STEP = 1e-3
+DIFFERENCE_STEP = 1e-3
 
 
 @dataclass(frozen=True)
@@ -250,6 +262,8 @@ class CrossValidation(ShapedRule):
 
     method: ClassVar[str]
     criterion: ClassVar[str]
+    #: number of points above which a sample of this size chooses widths first
+    sampled_points: ClassVar[int] = 2500
 
     def choose(
         self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
@@ -258,8 +272,8 @@ class CrossValidation(ShapedRule):
         self._refuse_ties(given, kernel)
         unit = _choose_units(given.deviations, self.shape)
         points = SampleSpread(given.centred / unit, given.share, names)
-        reference, grid = Silverman(self.shape).choose(points.X, points.share, kernel, names=names), GRID
-        if len(points.X) > SAMPLED_POINTS:
+        reference, grid = Silverman(self.shape).choose(points.X, points.share, kernel, names=names), TRIAL_MULTIPLES
+        if len(points.X) > self.sampled_points:
             reference, grid = self._search_sample(points, kernel, reference)
         chosen, best, curve = self._search(points.centred, points.share, kernel, reference, grid)
         criterion = self._make_criterion(curve, reference, best, unit)
@@ -292,18 +306,24 @@ class CrossValidation(ShapedRule):
     def _order(self, value: float) -> float:
         """Return the order of magnitude of the criterion, for tolerances."""
 
+    def _grid_error(self, windows: Windows) -> float:
+        """Return the tolerated relative error of densities; above 0 for grids of many points, but still negligible."""
+        is_large = len(windows.points) > self.sampled_points
+        return GRID_SUM_ERROR if is_large and has_grid(windows.kernel, windows.columns, adaptive=False) else 0.0
+
     def _search_sample(
         self, points: SampleSpread, kernel: SmoothingKernel, reference: Bandwidth
     ) -> tuple[Bandwidth, Array]:
         """Return the choice of a sample, narrowed for the number of all points, and the multiples to try around it."""
-        rows = np.random.default_rng(0).choice(len(points.X), SAMPLED_POINTS, replace=False)
+        size = self.sampled_points
+        rows = np.random.default_rng(0).choice(len(points.X), size, replace=False)
         share = None if points.share is None else points.share[rows]
         try:
-            chosen = self._search(points.centred[rows], share, kernel, reference, GRID)[0]
+            chosen = self._search(points.centred[rows], share, kernel, reference, TRIAL_MULTIPLES)[0]
         except BandwidthError:  # the sample does not represent all points
-            return reference, GRID
-        narrowed = chosen.scaled((len(points.X) / SAMPLED_POINTS) ** (-1 / (points.columns + 4)))
-        return replace(narrowed, method=f"the choice of {SAMPLED_POINTS} points, narrowed"), NEAR_GRID
+            return reference, TRIAL_MULTIPLES
+        narrowed = chosen.scaled((len(points.X) / size) ** (-1 / (points.columns + 4)))
+        return replace(narrowed, method=f"the choice of {size} points, narrowed"), NEAR_MULTIPLES
 
     def _search(
         self, points: Array, share: Array | None, kernel: SmoothingKernel, reference: Bandwidth, grid: Array
@@ -313,14 +333,14 @@ class CrossValidation(ShapedRule):
         def at(bandwidth: Bandwidth) -> Windows:
             return Windows(kernel, bandwidth, points, share)
 
-        precision = PRECISION if grid is GRID else LOW_PRECISION
+        precision = WIDTH_PRECISION if grid is TRIAL_MULTIPLES else LOW_WIDTH_PRECISION
         # there may be another minimum wherever a kernel reaches one more pair of points
-        parts = PARTS if np.isfinite(kernel.reach) and len(points) <= DIVIDED_POINTS else 1
+        parts = STEP_PARTS if np.isfinite(kernel.reach) and len(points) <= DIVIDED_POINTS else 1
         jumps = _find_jumps(at(reference)) if parts > 1 else NO_JUMPS
         curve = search_line(lambda width: self._value(at(reference.scaled(width))), grid, precision, parts, jumps)
         chosen, best = reference.scaled(curve.widths[curve.best]), float(curve.values[curve.best])
         # refining takes many values; the sample has already refined the axes
-        if np.ndim(chosen.value) == 1 and (grid is GRID or _is_cheap(points, kernel)):
+        if np.ndim(chosen.value) == 1 and (grid is TRIAL_MULTIPLES or _is_cheap(points, kernel)):
             refined = self._refine(at, chosen, best)
             lower = self._value(at(refined))
             chosen, best = (refined, lower) if lower < best else (chosen, best)
@@ -341,13 +361,13 @@ class CrossValidation(ShapedRule):
             return height / order, steepness / order
 
         def difference(logarithms: Array) -> tuple[float, Array]:
-            steps = STEP * np.eye(axes)
-            slopes = [(value(logarithms + step) - value(logarithms - step)) / (2 * STEP) for step in steps]
+            steps = DIFFERENCE_STEP * np.eye(axes)
+            slopes = [(value(logarithms + step) - value(logarithms - step)) / (2 * DIFFERENCE_STEP) for step in steps]
             return value(logarithms), np.array(slopes)
 
         first = windows(start)
-        if _rounding(first) > 0:  # many values cost less than one slope
-            return at(refine_by_slope(difference, axes, 1e3 * ROUNDING)).bandwidth
+        if self._grid_error(first) > 0:  # many values cost less than one slope
+            return at(refine_by_slope(difference, axes, 1e3 * GRID_SUM_ERROR)).bandwidth
         smooth = isinstance(first.kernel, Gaussian)
         return at(refine_by_slope(slope, axes) if smooth else refine_by_simplex(value, axes)).bandwidth
 
@@ -363,7 +383,7 @@ class CrossValidation(ShapedRule):
         _, group, counts = np.unique(spread.X, axis=0, return_inverse=True, return_counts=True)
         if len(counts) == len(spread.X):
             return
-        share = _share(spread)
+        share = np.full(len(spread.X), 1 / len(spread.X)) if spread.share is None else spread.share
         tied = np.bincount(group.ravel(), share)[group.ravel()]
         if self._falls_forever(share, tied, kernel, spread.columns):
             raise BandwidthError(
@@ -393,7 +413,7 @@ class LikelihoodCV(CrossValidation):
     criterion: ClassVar[str] = "−log likelihood of a point left out"
 
     def _value(self, windows: Windows) -> float:
-        return -float(np.average(windows.log_density_left_out(rtol=_rounding(windows)), weights=windows.share))
+        return -float(np.average(windows.log_density_left_out(rtol=self._grid_error(windows)), weights=windows.share))
 
     def _slope(self, windows: Windows) -> tuple[float, Array]:
         squares = _mean_squares(windows, leave_out=True)
@@ -430,10 +450,9 @@ class LeastSquaresCV(CrossValidation):
     criterion: ClassVar[str] = "least-squares criterion"
 
     def _value(self, windows: Windows) -> float:
-        left_out = np.exp(windows.log_density_left_out(rtol=_rounding(windows)))
-        return integrate_square(windows, rtol=_rounding(windows)) - 2 * float(
-            np.average(left_out, weights=windows.share)
-        )
+        rtol = self._grid_error(windows)
+        left_out = np.exp(windows.log_density_left_out(rtol=rtol))
+        return integrate_square(windows, rtol=rtol) - 2 * float(np.average(left_out, weights=windows.share))
 
     def _slope(self, windows: Windows) -> tuple[float, Array]:
         # K∗K of a Gaussian is a Gaussian wider by √2, with the same slope
@@ -480,15 +499,9 @@ def _mean_squares(windows: Windows, *, leave_out: bool) -> Array:
     return np.asarray(second - 2 * U * first + U**2)
 
 
-def _rounding(windows: Windows) -> float:
-    """Return the tolerated relative error of densities; above 0 for grids of many points, but still negligible."""
-    many = len(windows.points) > SAMPLED_POINTS and has_grid(windows.kernel, windows.columns, adaptive=False)
-    return ROUNDING if many else 0.0
-
-
 def _is_cheap(points: Array, kernel: SmoothingKernel) -> bool:
     """Return whether slopes of the criterion over all points, or values on an accurate grid, take only seconds."""
-    return isinstance(kernel, Gaussian) and (points.shape[1] <= 2 or len(points) ** 2 <= MOST_PAIRS)
+    return isinstance(kernel, Gaussian) and (points.shape[1] <= 2 or len(points) ** 2 <= MOST_CHEAP_PAIRS)
 
 
 def _choose_units(deviations: Array, shape: Shape) -> Array:
@@ -502,7 +515,3 @@ def _stretch(value: float | Array, unit: Array) -> float | Array:
     if np.ndim(value) == 2:
         return value * np.outer(unit, unit)
     return value * (unit if np.ndim(value) == 1 else float(unit[0]))
-
-
-def _share(spread: SampleSpread) -> Array:
-    return np.full(len(spread.X), 1 / len(spread.X)) if spread.share is None else spread.share

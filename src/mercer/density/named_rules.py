@@ -16,7 +16,7 @@ from mercer.density._plug_in import ImprovedSheatherJones, PlugIn
 from mercer.density._rules import Rule, Scott, Silverman, UnscaledScott, UnscaledSilverman
 from mercer.density.cross_validation import LeastSquaresCV, LikelihoodCV
 
-RULES: dict[str, Rule] = {
+BANDWIDTH_RULES: dict[str, Rule] = {
     "scott": UnscaledScott(),
     "silverman": UnscaledSilverman(),
     "scott-scaled": Scott(),
@@ -30,9 +30,9 @@ RULES: dict[str, Rule] = {
 
 def rule_named(name: str) -> Rule:
     """Return the rule of this name."""
-    if name not in RULES:
-        raise BandwidthError(f"there is no bandwidth rule {name!r}. {did_you_mean(name, RULES)}")
-    return RULES[name]
+    if name not in BANDWIDTH_RULES:
+        raise BandwidthError(f"there is no bandwidth rule {name!r}. {did_you_mean(name, BANDWIDTH_RULES)}")
+    return BANDWIDTH_RULES[name]
 
 
 def bandwidth_from(

@@ -29,36 +29,39 @@ Error = Callable[[Bandwidth | None, Array | None], float]
 #: number of axes up to which each gets its own width; more keep the proportions of their standard deviations
 MOST_AXES = 10
 #: trial widths of all axes together, as binary logarithms of multiples of a reference
-JOINT = np.arange(-6.0, 8.5, 0.5)
+JOINT_WIDTHS = np.arange(-6.0, 8.5, 0.5)
 #: a finer grid if this is the only parameter, because kernels of compact support have errors with many local minima
-ONE_WIDTH = np.concatenate([JOINT[JOINT < -3], np.arange(-3.0, 3.0, 0.125), JOINT[JOINT >= 3]])
+SINGLE_WIDTHS = np.concatenate(
+    [JOINT_WIDTHS[JOINT_WIDTHS < -3], np.arange(-3.0, 3.0, 0.125), JOINT_WIDTHS[JOINT_WIDTHS >= 3]]
+)
 #: trial steps around the choice of a sample
 NEAR_STEPS = np.array([-1.0, -0.5, 0.5, 1.0])
 #: most repetitions of these steps while the best is at the edge
-REPETITIONS = 3
+MOST_REPETITIONS = 3
 #: steps along one axis
-STEPS = np.array([-8.0, -4.0, -2.0, -1.0, 1.0, 2.0, 6.0])
+AXIS_STEPS = np.array([-8.0, -4.0, -2.0, -1.0, 1.0, 2.0, 6.0])
 #: least binary logarithm of a multiple
 LEAST_LOG = -10.0
 #: greatest binary logarithm of a multiple; beyond it an axis has no influence
 MOST_LOG = 14.0
-#: trial shares of the greatest mismatch of a category, and the first of them
-SHARES = np.array([0.0, 0.05, 0.2, 0.5, 1.0])
-FIRST_SHARE = 0.25
+#: trial shares of the greatest mismatch of a category
+MISMATCH_SHARES = np.array([0.0, 0.05, 0.2, 0.5, 1.0])
+#: share of the greatest mismatch at which a search begins
+FIRST_MISMATCH_SHARE = 0.25
 #: sweeps over all parameters
-SWEEPS = 2
+WIDTH_SWEEPS = 2
 #: errors that differ by less than this share of the variance are equal; the wider kernels are then chosen
 EQUAL_ERRORS = 1e-12
 #: a relative improvement below this ends a search
-LEAST_GAIN = 1e-3
+LEAST_SWEEP_GAIN = 1e-3
 #: number of parameters up to which a simplex is used
 SIMPLEX_PARAMETERS = 4
 #: evaluations of the simplex per parameter
 SIMPLEX_EVALUATIONS = 50
 #: tolerance of the binary logarithm in the last search
-FINE = 1e-4
+FINE_PRECISION = 1e-4
 #: tolerance of the binary logarithm before a simplex or the next axis
-COARSE = 0.05
+COARSE_PRECISION = 0.05
 CRITERION_NAME = "leave-one-out squared error"
 
 
@@ -90,7 +93,7 @@ class WidthSearchPath:
         own = 0 if reference is None else len(reference)
         self.axes = own if own <= MOST_AXES else 1
         self.categories = 0 if most is None else len(most)
-        self.point = np.concatenate([np.zeros(self.axes), np.full(self.categories, FIRST_SHARE)])
+        self.point = np.concatenate([np.zeros(self.axes), np.full(self.categories, FIRST_MISMATCH_SHARE)])
         self.error = np.inf
         self.curve: Criterion | None = None
         #: evaluations of the search that this one continues
@@ -100,13 +103,15 @@ class WidthSearchPath:
     def search(self) -> None:
         self.error = self._at(self.point)
         if self.axes:
-            self._along_joint(*((ONE_WIDTH, FINE) if len(self.point) == 1 else (JOINT, COARSE)))
+            self._along_joint(
+                *((SINGLE_WIDTHS, FINE_PRECISION) if len(self.point) == 1 else (JOINT_WIDTHS, COARSE_PRECISION))
+            )
         coordinates, together = self._coordinates(), self.point
-        for _ in range(SWEEPS if coordinates else 0):
+        for _ in range(WIDTH_SWEEPS if coordinates else 0):
             before = self.error
             for coordinate in coordinates:
                 self._along(coordinate)
-            if not self.error < before - max(EQUAL_ERRORS, LEAST_GAIN * before):
+            if not self.error < before - max(EQUAL_ERRORS, LEAST_SWEEP_GAIN * before):
                 break
         if 1 < len(coordinates) <= SIMPLEX_PARAMETERS:
             self._polish(self.point)
@@ -115,7 +120,7 @@ class WidthSearchPath:
     def refine_joint_width(self) -> None:
         """Choose the common width again, near the current one."""
         self.error = self._at(self.point)
-        for _ in range(REPETITIONS if self.axes else 0):
+        for _ in range(MOST_REPETITIONS if self.axes else 0):
             if abs(self._along_joint(NEAR_STEPS, None)) < NEAR_STEPS.max():
                 break
 
@@ -161,9 +166,10 @@ class WidthSearchPath:
         direction = np.zeros(len(self.point))
         direction[coordinate] = 1.0
         if coordinate < self.axes:
-            self._line(direction, STEPS, COARSE)
+            self._line(direction, AXIS_STEPS, COARSE_PRECISION)
         else:
-            self._line(direction, SHARES - self.point[coordinate], FINE if len(self.point) == 1 else COARSE)
+            precision = FINE_PRECISION if len(self.point) == 1 else COARSE_PRECISION
+            self._line(direction, MISMATCH_SHARES - self.point[coordinate], precision)
 
     def _line(self, direction: Array, steps: Array, digits: float | None) -> tuple[Array, Array, float]:
         """Move to the best of the steps, and then to the least error between its neighbours; ties go to the widest.
@@ -208,9 +214,9 @@ class WidthSearchPath:
         corners = np.vstack([start, start + np.where(start + 0.1 > high, -0.1, 0.1) * np.eye(size)])
         options: Any = {"initial_simplex": corners, "maxfev": SIMPLEX_EVALUATIONS * size}
         if self.uses_all_rows:
-            options |= {"xatol": FINE, "fatol": 1e-9 * self.error}
+            options |= {"xatol": FINE_PRECISION, "fatol": 1e-9 * self.error}
         else:  # the choice of the sample matters more than digits
-            options |= {"xatol": COARSE, "fatol": 1e-4 * self.error}
+            options |= {"xatol": COARSE_PRECISION, "fatol": 1e-4 * self.error}
         bounds = list(zip(low, high, strict=True))
         found = minimize(self._at, start, method="Nelder-Mead", bounds=bounds, options=options)
         if found.fun < self.error:
@@ -241,9 +247,9 @@ class WidthSearchPath:
 
 #: rows of the sample in which widths are searched
 SEARCHED_ROWS = 1000
-#: pairs of a row of the fit and a row left out, for each width; this bounds the rows left out, but not below
-#: `SEARCHED`
-PAIRS = 2e8
+#: pairs of a row of the fit and a row left out, for each width; they bound the rows left out, but not below
+#: `SEARCHED_ROWS`
+MOST_LEFT_OUT_PAIRS = 2e8
 
 
 @stored(mismatch=optional(floats()))
@@ -305,6 +311,11 @@ class WidthSearch:
         The mismatches if they are given.
     names : sequence of str
         Names of the columns of numbers, for error messages.
+    searched_rows : int, default=1000
+        Rows of the sample in which widths are searched.
+    most_pairs : float, default=2e8
+        Pairs of a row of the fit and a row left out, for each width; they bound the rows left out, but not below
+        `searched_rows`.
     """
 
     make: Callable[[Array, Bandwidth | None, Array | None], LocalFit]
@@ -316,6 +327,8 @@ class WidthSearch:
     bandwidth: Bandwidth | None
     mismatch: Array | None
     names: Sequence[str]
+    searched_rows: int = SEARCHED_ROWS
+    most_pairs: float = MOST_LEFT_OUT_PAIRS
 
     def choose(self) -> WidthChoice:
         """Choose the best widths.
@@ -327,7 +340,7 @@ class WidthSearch:
         """
         self._refuse_one_row()
         n = self.rows.count
-        some = _sample_rows(n, SEARCHED_ROWS)
+        some = _sample_rows(n, self.searched_rows)
         path = self._start(some)
         try:
             path.search()
@@ -362,7 +375,7 @@ class WidthSearch:
     def _left_out(self) -> Array:
         """Return the rows that are left out of the fit of all rows."""
         n = self.rows.count
-        return _sample_rows(n, max(SEARCHED_ROWS, int(PAIRS / n)))
+        return _sample_rows(n, max(self.searched_rows, int(self.most_pairs / n)))
 
     def _choice(self, path: WidthSearchPath, searched: int) -> WidthChoice:
         bandwidth, mismatch = path.widths()

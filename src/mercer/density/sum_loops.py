@@ -1,8 +1,8 @@
 """Sums of smoothing kernels over points: Σ_j side_j k(q − x_j) for many queries q.
 
-Points lie in blocks of `SIZE`, coordinate by coordinate: (blocks, columns, SIZE). Four queries at a time are compared
-with a block: their kernels are written into four short rows, which are then summed. Explicit loops replace array
-assignments, each of which takes numba seconds to compile.
+Points lie in blocks of `BLOCK_POINTS`, coordinate by coordinate: (blocks, columns, BLOCK_POINTS). Four queries at a
+time are compared with a block: their kernels are written into four short rows, which are then summed. Explicit loops
+replace array assignments, each of which takes numba seconds to compile.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def triweight(kernel, s, lift):  # type: ignore[no-untyped-def]
 @jit
 def cosine(kernel, s, lift):  # type: ignore[no-untyped-def]
     """Evaluate cos(½π√s) as (1 − s) times a power series in s, so that no digits cancel at s = 1."""
-    p = COSINE[-1]
-    for c in COSINE[-2::-1]:
+    p = COSINE_PROFILE[-1]
+    for c in COSINE_PROFILE[-2::-1]:
         p = p * s + c
     return (1.0 - s) * p if s < 1.0 else 0.0
 
@@ -118,7 +118,8 @@ def _cosine_over_one_less_s(degree: int) -> tuple[float, ...]:
     return tuple(series.convert(kind=np.polynomial.Polynomial, domain=(-1, 1), window=(-1, 1)).coef.tolist())
 
 
-COSINE = _cosine_over_one_less_s(9)
+#: coefficients of cos(½π√s)/(1 − s) in powers of s
+COSINE_PROFILE = _cosine_over_one_less_s(9)
 
 PROFILES: dict[type[Any], Any] = {
     GaussianProfile: gaussian,
@@ -146,11 +147,11 @@ def _profile(kernel, s, lift):  # type: ignore[no-untyped-def]
 # Selection of the blocks of points that matter to a group of nearby queries, by the distance of bounding boxes.
 
 #: kinds of distance: Σu²
-SQUARES = 0
+SUM_OF_SQUARES = 0
 #: Σ|u|
-ABSOLUTES = 1
+SUM_OF_ABSOLUTES = 1
 #: the greatest u²
-GREATEST = 2
+GREATEST_SQUARE = 2
 
 
 class Shape(NamedTuple):
@@ -194,9 +195,9 @@ def box_distance(kind, low, high, other_low, other_high):  # type: ignore[no-unt
     for k in range(low.shape[0]):
         near = max(0.0, low[k] - other_high[k], other_low[k] - high[k])
         far = max(high[k] - other_low[k], other_high[k] - low[k])
-        if kind == ABSOLUTES:
+        if kind == SUM_OF_ABSOLUTES:
             least, greatest = least + near, greatest + far
-        elif kind == SQUARES:
+        elif kind == SUM_OF_SQUARES:
             least, greatest = least + near * near, greatest + far * far
         else:
             least, greatest = max(least, near * near), max(greatest, far * far)
@@ -340,9 +341,9 @@ def halve(points, size):  # type: ignore[no-untyped-def]
 
 
 #: points of a block: a block and a few rows of this length stay in the L1 cache
-SIZE = 256
+BLOCK_POINTS = 256
 #: queries that are processed together, whose chains of arithmetic run in parallel
-QUERIES = 4
+QUERIES_TOGETHER = 4
 
 
 class SquareDistances(NamedTuple):
@@ -371,7 +372,7 @@ def _fill(rows, value):  # type: ignore[no-untyped-def]
 @jit
 def _add_one(x, queries, axis, rows):  # type: ignore[no-untyped-def]
     wide_vectors()
-    for i in range(QUERIES):
+    for i in range(QUERIES_TOGETHER):
         row, a = rows[i], queries[i, axis]
         for j in range(x.shape[0]):
             row[j] += (x[j] - a) * (x[j] - a)
@@ -393,7 +394,7 @@ def _add_two(x, y, queries, axis, rows):  # type: ignore[no-untyped-def]
 @jit
 def _add_absolutes(x, queries, axis, rows):  # type: ignore[no-untyped-def]
     wide_vectors()
-    for i in range(QUERIES):
+    for i in range(QUERIES_TOGETHER):
         row, a = rows[i], queries[i, axis]
         for j in range(x.shape[0]):
             row[j] += abs(x[j] - a)
@@ -402,7 +403,7 @@ def _add_absolutes(x, queries, axis, rows):  # type: ignore[no-untyped-def]
 @jit
 def _scale(spread, rows):  # type: ignore[no-untyped-def]
     wide_vectors()
-    for i in range(QUERIES):
+    for i in range(QUERIES_TOGETHER):
         row = rows[i]
         for j in range(row.shape[0]):
             row[j] *= spread[j]
@@ -411,7 +412,7 @@ def _scale(spread, rows):  # type: ignore[no-untyped-def]
 @jit
 def _multiply(kernel, x, spread, queries, axis, rows):  # type: ignore[no-untyped-def]
     wide_vectors()
-    for i in range(QUERIES):
+    for i in range(QUERIES_TOGETHER):
         row, a = rows[i], queries[i, axis]
         for j in range(x.shape[0]):
             row[j] *= profile(kernel, spread[j] * ((x[j] - a) * (x[j] - a)), 0.0)
@@ -510,7 +511,7 @@ DISTANCES: dict[type[Any], Any] = {
     WideSquareDistances: _wide_squares,
     AbsoluteDistances: _absolutes,
 }
-KERNELS: dict[type[Any], Any] = {
+KERNEL_ROW_LOOPS: dict[type[Any], Any] = {
     SquareDistances: _put_squares,
     WideSquareDistances: _put_wide_squares,
     AbsoluteDistances: _put_absolutes,
@@ -528,12 +529,12 @@ def _choose_distances(distance, x, spread, queries, rows):  # type: ignore[no-un
 
 
 def _put(kernel: Any, distance: Any, x: Any, spread: Any, queries: Any, lifts: Any, rows: Any) -> None:
-    KERNELS[type(distance)](kernel, distance, x, spread, queries, lifts, rows)
+    KERNEL_ROW_LOOPS[type(distance)](kernel, distance, x, spread, queries, lifts, rows)
 
 
 @overload(_put)
 def _choose_put(kernel, distance, x, spread, queries, lifts, rows):  # type: ignore[no-untyped-def]
-    return KERNELS[distance.instance_class].plain
+    return KERNEL_ROW_LOOPS[distance.instance_class].plain
 
 
 # Sums.
@@ -558,9 +559,9 @@ def _dot(rows, side, total, column):  # type: ignore[no-untyped-def]
 @jit
 def _in_fours(rows):  # type: ignore[no-untyped-def]
     """Copy rows in groups of four; the last row is repeated as padding."""
-    fours = np.empty((-(-rows.shape[0] // QUERIES), QUERIES, rows.shape[1]))
-    for i in range(fours.shape[0] * QUERIES):
-        row, four = rows[min(i, rows.shape[0] - 1)], fours[i // QUERIES, i % QUERIES]
+    fours = np.empty((-(-rows.shape[0] // QUERIES_TOGETHER), QUERIES_TOGETHER, rows.shape[1]))
+    for i in range(fours.shape[0] * QUERIES_TOGETHER):
+        row, four = rows[min(i, rows.shape[0] - 1)], fours[i // QUERIES_TOGETHER, i % QUERIES_TOGETHER]
         for k in range(row.shape[0]):
             four[k] = row[k]
     return fours
@@ -569,26 +570,26 @@ def _in_fours(rows):  # type: ignore[no-untyped-def]
 @jit
 def _put_where_own(own, first, block, rows, value):  # type: ignore[no-untyped-def]
     """Overwrite the entries of queries that are points themselves; `own` holds their positions, or is empty."""
-    for i in range(min(QUERIES, own.shape[0] - first)):
-        place = own[first + i] - block * SIZE
-        if 0 <= place < SIZE:
+    for i in range(min(QUERIES_TOGETHER, own.shape[0] - first)):
+        place = own[first + i] - block * BLOCK_POINTS
+        if 0 <= place < BLOCK_POINTS:
             rows[i, place] = value
 
 
 @jit
 def add_sums(kernel, distance, points, spread, sides, chosen, queries, own, lifts, total):  # type: ignore[no-untyped-def]
     """Add 2^lift_q Σ_j side_j k(q − x_j), over the points of some blocks, to total_q."""
-    fours, four_lifts, rows = _in_fours(queries), _in_fours(lifts), np.empty((QUERIES, SIZE))
-    sums = np.zeros((fours.shape[0], QUERIES, sides.shape[1]))
+    fours, four_lifts, rows = _in_fours(queries), _in_fours(lifts), np.empty((QUERIES_TOGETHER, BLOCK_POINTS))
+    sums = np.zeros((fours.shape[0], QUERIES_TOGETHER, sides.shape[1]))
     for b in chosen:
         for i in range(fours.shape[0]):
             _put(kernel, distance, points[b], spread[b], fours[i], four_lifts[i], rows)
-            _put_where_own(own, i * QUERIES, b, rows, 0.0)
+            _put_where_own(own, i * QUERIES_TOGETHER, b, rows, 0.0)
             for c in range(sides.shape[1]):
                 _dot(rows, sides[b, c], sums[i], c)
     for q in range(total.shape[0]):
         for c in range(total.shape[1]):
-            total[q, c] += sums[q // QUERIES, q % QUERIES, c]
+            total[q, c] += sums[q // QUERIES_TOGETHER, q % QUERIES_TOGETHER, c]
 
 
 @jit
@@ -632,25 +633,25 @@ def _moments(row, x, query, sides, away, part, total):  # type: ignore[no-untype
 @jit
 def add_moments(kernel, distance, points, spread, sides, chosen, queries, own, lifts, total):  # type: ignore[no-untyped-def]
     """Do `add_sums`, with the first moments of all sides and the second moments of the first side about each query."""
-    fours, four_lifts, rows = _in_fours(queries), _in_fours(lifts), np.empty((QUERIES, SIZE))
-    away, part = np.empty((queries.shape[1], SIZE)), np.empty((2, SIZE))
+    fours, four_lifts, rows = _in_fours(queries), _in_fours(lifts), np.empty((QUERIES_TOGETHER, BLOCK_POINTS))
+    away, part = np.empty((queries.shape[1], BLOCK_POINTS)), np.empty((2, BLOCK_POINTS))
     for b in chosen:
         for i in range(fours.shape[0]):
             _put(kernel, distance, points[b], spread[b], fours[i], four_lifts[i], rows)
-            _put_where_own(own, i * QUERIES, b, rows, 0.0)
-            for q in range(min(QUERIES, queries.shape[0] - i * QUERIES)):
-                _moments(rows[q], points[b], fours[i, q], sides[b], away, part, total[i * QUERIES + q])
+            _put_where_own(own, i * QUERIES_TOGETHER, b, rows, 0.0)
+            for q in range(min(QUERIES_TOGETHER, queries.shape[0] - i * QUERIES_TOGETHER)):
+                _moments(rows[q], points[b], fours[i, q], sides[b], away, part, total[i * QUERIES_TOGETHER + q])
 
 
 @jit
 def find_nearest(shape, distance, points, spread, boxes, spreads, queries, own, exponents):  # type: ignore[no-untyped-def]
     """Compute −log₂ k of the nearest point of each query, for a kernel of unbounded support."""
-    fours, rows, best = _in_fours(queries), np.empty((QUERIES, SIZE)), np.empty(QUERIES)
+    fours, rows, best = _in_fours(queries), np.empty((QUERIES_TOGETHER, BLOCK_POINTS)), np.empty(QUERIES_TOGETHER)
     low, high = np.empty(queries.shape[1]), np.empty(queries.shape[1])
     for number in range(fours.shape[0]):
-        four, first, worst = fours[number], number * QUERIES, np.inf
+        four, first, worst = fours[number], number * QUERIES_TOGETHER, np.inf
         box(four, low, high)
-        for i in range(QUERIES):
+        for i in range(QUERIES_TOGETHER):
             best[i] = np.inf
         for b in range(boxes.shape[0]):
             least, _ = box_distance(shape.kind, boxes[b, 0], boxes[b, 1], low, high)
@@ -659,11 +660,11 @@ def find_nearest(shape, distance, points, spread, boxes, spreads, queries, own, 
             _distances(distance, points[b], spread[b], four, rows)
             _put_where_own(own, first, b, rows, np.inf)
             worst = 0.0
-            for i in range(QUERIES):
+            for i in range(QUERIES_TOGETHER):
                 row, smallest = rows[i], best[i]
-                for j in range(SIZE):
+                for j in range(BLOCK_POINTS):
                     smallest = row[j] if row[j] < smallest else smallest
                 best[i] = smallest
                 worst = max(worst, smallest)
-        for i in range(min(QUERIES, queries.shape[0] - first)):
+        for i in range(min(QUERIES_TOGETHER, queries.shape[0] - first)):
             exponents[first + i, 0] = exponent(shape, best[i])

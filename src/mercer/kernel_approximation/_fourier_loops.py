@@ -18,54 +18,45 @@ from mercer._jit import jit, overload, wide_vectors
 from mercer._jit.scalar import EXACTLY, SINGLE_WHOLE, WHOLE
 
 #: half turns above which neighbouring floats are so far apart that the angle is undefined
-MAX_TURNS, MAX_TURNS_SINGLE = 2.0**51, np.float32(2.0**22)
-SINGLE_ZERO, SIGN_SHIFT = np.float32(0), np.int32(31)
+MAX_TURNS = 2.0**51
+#: … and neighbouring numbers of float32
+MAX_TURNS_SINGLE = np.float32(2.0**22)
+#: 0 in float32, so that no product is in float64
+SINGLE_ZERO = np.float32(0)
+#: position of the sign bit of float32
+SIGN_SHIFT = np.int32(31)
 #: coefficients of cos πr in powers of r², interpolated at Chebyshev points of |r| ≤ ½
-C0, C1, C2, C3, C4, C5, C6, C7, C8 = (
-    1.0,
-    -4.934802200544676,
-    4.058712126416497,
-    -1.335262768843447,
-    0.23533063012953284,
-    -0.025806888737002202,
-    0.0019295562724817132,
-    -0.00010456655338748738,
-    4.149564353942586e-06,
-)
+COS_0 = 1.0
+COS_1 = -4.934802200544676
+COS_2 = 4.058712126416497
+COS_3 = -1.335262768843447
+COS_4 = 0.23533063012953284
+COS_5 = -0.025806888737002202
+COS_6 = 0.0019295562724817132
+COS_7 = -0.00010456655338748738
+COS_8 = 4.149564353942586e-06
 #: coefficients of (sin πr)/r likewise
-S0, S1, S2, S3, S4, S5, S6, S7 = (
-    3.1415926535897927,
-    -5.1677127800497855,
-    2.5501640398618677,
-    -0.599264528825224,
-    0.08214587881631043,
-    -0.0073703643265304155,
-    0.0004659870158043378,
-    -2.113362735205297e-05,
-)
+SIN_0 = 3.1415926535897927
+SIN_1 = -5.1677127800497855
+SIN_2 = 2.5501640398618677
+SIN_3 = -0.599264528825224
+SIN_4 = 0.08214587881631043
+SIN_5 = -0.0073703643265304155
+SIN_6 = 0.0004659870158043378
+SIN_7 = -2.113362735205297e-05
 #: coefficients of cos πr in float32
-F0, F1, F2, F3, F4, F5 = (
-    np.float32(c)
-    for c in (
-        0.999999999779154,
-        -4.934802136928946,
-        4.058709154763134,
-        -1.3352119493905503,
-        0.2349370685950865,
-        -0.024395932097550446,
-    )
-)
+COS_SINGLE_0 = np.float32(0.999999999779154)
+COS_SINGLE_1 = np.float32(-4.934802136928946)
+COS_SINGLE_2 = np.float32(4.058709154763134)
+COS_SINGLE_3 = np.float32(-1.3352119493905503)
+COS_SINGLE_4 = np.float32(0.2349370685950865)
+COS_SINGLE_5 = np.float32(-0.024395932097550446)
 #: coefficients of (sin πr)/r in float32
-G0, G1, G2, G3, G4 = (
-    np.float32(c)
-    for c in (
-        3.1415926400772034,
-        -5.167710076668315,
-        2.550077386528912,
-        -0.5982904112834275,
-        0.07765591227601387,
-    )
-)
+SIN_SINGLE_0 = np.float32(3.1415926400772034)
+SIN_SINGLE_1 = np.float32(-5.167710076668315)
+SIN_SINGLE_2 = np.float32(2.550077386528912)
+SIN_SINGLE_3 = np.float32(-0.5982904112834275)
+SIN_SINGLE_4 = np.float32(0.07765591227601387)
 
 
 @jit(**EXACTLY)
@@ -101,14 +92,14 @@ def cos_turns(t):  # type: ignore[no-untyped-def]
     """Return cos πt."""
     r, sign = reduce_turns(t)
     z = r * r
-    p = C8 * z + C7
-    p = p * z + C6
-    p = p * z + C5
-    p = p * z + C4
-    p = p * z + C3
-    p = p * z + C2
-    p = p * z + C1
-    return apply_sign(p * z + C0, sign)
+    p = COS_8 * z + COS_7
+    p = p * z + COS_6
+    p = p * z + COS_5
+    p = p * z + COS_4
+    p = p * z + COS_3
+    p = p * z + COS_2
+    p = p * z + COS_1
+    return apply_sign(p * z + COS_0, sign)
 
 
 @jit(**EXACTLY)
@@ -116,13 +107,13 @@ def sin_turns(t):  # type: ignore[no-untyped-def]
     """Return sin πt."""
     r, sign = reduce_turns(t)
     z = r * r
-    p = S7 * z + S6
-    p = p * z + S5
-    p = p * z + S4
-    p = p * z + S3
-    p = p * z + S2
-    p = p * z + S1
-    return apply_sign((p * z + S0) * r, sign)
+    p = SIN_7 * z + SIN_6
+    p = p * z + SIN_5
+    p = p * z + SIN_4
+    p = p * z + SIN_3
+    p = p * z + SIN_2
+    p = p * z + SIN_1
+    return apply_sign((p * z + SIN_0) * r, sign)
 
 
 @jit(**EXACTLY)
@@ -130,11 +121,11 @@ def cos_turns_single(t):  # type: ignore[no-untyped-def]
     """Return cos πt in float32."""
     r, sign = reduce_turns_single(t)
     z = r * r
-    p = F5 * z + F4
-    p = p * z + F3
-    p = p * z + F2
-    p = p * z + F1
-    return apply_sign_single(p * z + F0, sign)
+    p = COS_SINGLE_5 * z + COS_SINGLE_4
+    p = p * z + COS_SINGLE_3
+    p = p * z + COS_SINGLE_2
+    p = p * z + COS_SINGLE_1
+    return apply_sign_single(p * z + COS_SINGLE_0, sign)
 
 
 @jit(**EXACTLY)
@@ -142,10 +133,10 @@ def sin_turns_single(t):  # type: ignore[no-untyped-def]
     """Return sin πt in float32."""
     r, sign = reduce_turns_single(t)
     z = r * r
-    p = G4 * z + G3
-    p = p * z + G2
-    p = p * z + G1
-    return apply_sign_single((p * z + G0) * r, sign)
+    p = SIN_SINGLE_4 * z + SIN_SINGLE_3
+    p = p * z + SIN_SINGLE_2
+    p = p * z + SIN_SINGLE_1
+    return apply_sign_single((p * z + SIN_SINGLE_0) * r, sign)
 
 
 def cos_half_turns(t: Any) -> Any:

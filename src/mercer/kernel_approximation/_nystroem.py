@@ -44,8 +44,8 @@ from mercer.base.validation import (
 )
 from mercer.data.sources.base import Source
 from mercer.kernel_approximation.landmarks import (
+    LANDMARK_RULES,
     MIN_ROWS_PER_LANDMARK,
-    RULES,
     Landmarks,
     check_entries,
     choose_from_matrix,
@@ -286,7 +286,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
-        "landmarks": [StrOptions(set(RULES))],
+        "landmarks": [StrOptions(set(LANDMARK_RULES))],
         "tol": [Interval(Real, 0, 1, closed="left")],
     }
 
@@ -472,7 +472,7 @@ def make_nystroem_map(kernel: Kernel, transformer: Nystroem, rows: Any) -> Nystr
     """
     comparison = LandmarksByKernel(kernel)
     _, components, K = transformer._choose_and_compare(comparison, rows)
-    return NystroemMap.of_matrix(kernel, components, K, beside=rows)
+    return NystroemMap.of_matrix(kernel, components, K, data=rows)
 
 
 def choose_landmark_rows(kernel: Kernel, transformer: Nystroem, rows: Any) -> Any:

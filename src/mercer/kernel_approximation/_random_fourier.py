@@ -124,9 +124,9 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
         √(2/M) cos(wᵀx + b) of M frequencies with random offsets b, or √(1/M')·[cos wᵀx, sin wᵀx] of M' = M/2
         frequencies, for which M has to be even; k(x, x) is then exact.
     sampling : {"independent", "orthogonal", "hadamard"}, default="independent"
-        How frequencies are drawn: each by itself; orthogonal in blocks of as many as there are columns, which reduces
-        the error; or in blocks H D₁ H D₂ H D₃ of signs, nearly as good and faster for 200 columns or more (with fewer
-        than 64 they are "orthogonal").
+        Distribution of the frequencies: independent; orthogonal in blocks of as many as there are columns, which
+        reduces the error; or in blocks H D₁ H D₂ H D₃ of signs, nearly as good and faster for 200 columns or more
+        (with fewer than 64 they are "orthogonal").
     random_state : int, RandomState instance or None, default=None
         Seed of frequencies and offsets.
 
@@ -273,8 +273,9 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
         digits = np.finfo(np.float32 if self._sample.dtype == np.float32 else np.float64).eps
         if not typical * digits / np.pi < LOST_DIGITS:
             raise DataError(
-                f"{self.kernel_!r} is so narrow beside the distances between rows that wᵀx, about {typical:.1e}, has "
-                "no digits left for an angle; divide the columns by their scale, or choose gamma='scale'."
+                f"{self.kernel_!r} is so narrow compared with the distances between rows that wᵀx, about "
+                f"{typical:.1e}, has no digits left for an angle; divide the columns by their scale, or choose "
+                "gamma='scale'."
             )
 
     def _publish(self, X: Any) -> None:

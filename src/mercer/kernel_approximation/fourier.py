@@ -92,7 +92,7 @@ class Hadamard:
 
     @property
     def is_consistent(self) -> bool:
-        """Whether the length of blocks is a power of two, and there is a row for each scale."""
+        """Return whether the length of blocks is a power of two, and there is a row for each scale."""
         if self.signs.ndim != 3:
             return False
         blocks, times, length = self.signs.shape
@@ -108,7 +108,7 @@ class Hadamard:
 
     @property
     def is_faster(self) -> bool:
-        """Whether the transform is faster than a product with the rows as an array."""
+        """Return whether the transform is faster than a product with the rows as an array."""
         blocks, _, length = self.signs.shape
         return bool(TRANSFORM_NS * blocks * length < PRODUCT_NS * self.columns * len(self.scales))
 
@@ -189,7 +189,7 @@ class FourierMap:
         paired : bool, default=False
             √(1/M')·[cos, sin] of M' = M/2 frequencies, instead of √(2/M)·cos with random offsets.
         sampling : {"independent", "orthogonal", "hadamard"}, default="independent"
-            How the directions of frequencies are draw.
+            Distribution of the directions of frequencies.
         shift : ndarray of shape (n_columns,), default=None
             Centre to subtract from rows.
         """

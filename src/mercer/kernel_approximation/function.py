@@ -116,7 +116,7 @@ def tensor_design(kernel: Kernel, map: Any, X: Any, *, intercept: bool) -> Mappe
             "columns on the card; give approximate='nystroem', or fewer rows."
         )
     if map is None and len(X) <= MAX_EIGEN_LANDMARKS:
-        map = NystroemMap.of(kernel, to_numpy(X.double()), beside=X)
+        map = NystroemMap.of(kernel, to_numpy(X.double()), data=X)
     landmarks = X if map is None else like(np.asarray(map.landmarks), X)
     back = map.back if isinstance(map, NystroemMap) else None
     return LandmarkTensors.of(kernel, X, landmarks, back, intercept=intercept)

@@ -79,7 +79,7 @@ class KernelTiles:
 
 
 #: rules by which landmarks are chosen
-RULES = ("uniform", "kmeans++", "rpcholesky")
+LANDMARK_RULES = ("uniform", "kmeans++", "rpcholesky")
 #: entries of the factor of the kernel matrix by which landmarks are chosen: more rows gained nothing, measured at 10,
 #: 30 and 100 per landmark
 MAX_FACTOR_ENTRIES = 3e7
@@ -110,9 +110,17 @@ class Landmarks:
 
 
 def choose_landmarks(
-    kernel: Kernel, X: Any, most: int, rule: str, random: np.random.RandomState, *, tol: float = 0.0
+    kernel: Kernel,
+    X: Any,
+    most: int,
+    rule: str,
+    random: np.random.RandomState,
+    *,
+    tol: float = 0.0,
+    max_factor_entries: float = MAX_FACTOR_ENTRIES,
+    max_distances: float = MAX_DISTANCES,
 ) -> Landmarks:
-    """Choose up to `most` of the rows of X by one of the `RULES`.
+    """Choose up to `most` of the rows of X by one of the `LANDMARK_RULES`.
 
     Parameters
     ----------
@@ -128,13 +136,19 @@ def choose_landmarks(
         Random number generator; uniform landmarks are those of scikit-learn.
     tol : float, default=0
         "rpcholesky" stops when at most this share of the trace remains.
+    max_factor_entries : float, default=3e7
+        Entries of the factor of the candidates' kernel matrix by which "rpcholesky" chooses, at most.
+    max_distances : float, default=4e9
+        Entries of the kernel matrix that "kmeans++" computes, at most.
     """
     n = count(X)
     if rule == "uniform":
         return Landmarks(random.permutation(n)[:most], None, n)
-    rows = _draw_candidates(n, min(most, n), rule, random)
-    looked = X if rows is None else take(X, rows)
-    found = choose_from_matrix(Gram(kernel, looked), most, rule, random, tol=tol)
+    memory = FACTOR_MEMORY_SHARE * available_bytes() / 8
+    entries = max_distances if rule == "kmeans++" else min(max_factor_entries, memory)
+    rows = _draw_candidates(n, min(most, n), entries, random)
+    candidates = X if rows is None else take(X, rows)
+    found = choose_from_matrix(Gram(kernel, candidates), most, rule, random, tol=tol)
     return found if rows is None else Landmarks(rows[found.numbers], found.error, len(rows))
 
 
@@ -200,11 +214,8 @@ def count_needed_landmarks(K: Array, across: Array, diagonal: Array, tol: float)
         return int(np.argmax(is_enough)) + 1 if is_enough.any() else len(K)
 
 
-def _draw_candidates(n: int, most: int, rule: str, random: np.random.RandomState) -> Array | None:
-    """Return the rows to choose from, sorted; None for all."""
-    entries = (
-        MAX_DISTANCES if rule == "kmeans++" else min(MAX_FACTOR_ENTRIES, FACTOR_MEMORY_SHARE * available_bytes() / 8)
-    )
+def _draw_candidates(n: int, most: int, entries: float, random: np.random.RandomState) -> Array | None:
+    """Return the rows to choose `most` from, sorted, such that each pair has one of the entries; None for all."""
     size = max(MIN_ROWS_PER_LANDMARK * most, int(entries / most))
     return None if size >= n else np.sort(random.permutation(n)[:size])
 

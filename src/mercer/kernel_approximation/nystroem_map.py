@@ -41,7 +41,7 @@ class NystroemMap:
     back: Array  # B, (landmarks, features)
 
     @classmethod
-    def of(cls, kernel: Kernel, landmarks: Any, *, beside: Any = None) -> Self:
+    def of(cls, kernel: Kernel, landmarks: Any, *, data: Any = None) -> Self:
         """Make a feature for each eigenvalue of the landmarks' kernel matrix that is above rounding.
 
         Parameters
@@ -50,15 +50,15 @@ class NystroemMap:
             Kernel that compares two rows.
         landmarks : array of shape (m, d), sparse matrix, or sequence
             Rows on which the features are exact.
-        beside : tensor, default=None
+        data : tensor, default=None
             Rows of the data: if these are on a GPU, it decomposes the matrix.
         """
-        return cls.of_matrix(kernel, landmarks, Gram(kernel, landmarks).matrix(), beside=beside)
+        return cls.of_matrix(kernel, landmarks, Gram(kernel, landmarks).matrix(), data=data)
 
     @classmethod
-    def of_matrix(cls, kernel: Kernel, landmarks: Any, K: Array, *, beside: Any = None) -> Self:
+    def of_matrix(cls, kernel: Kernel, landmarks: Any, K: Array, *, data: Any = None) -> Self:
         """Make the features where the kernel matrix of the landmarks is known already."""
-        values, vectors = decompose(K, beside)
+        values, vectors = decompose(K, data)
         kept = values > eigenvalue_rounding(values)
         return cls(kernel, landmarks, vectors[:, kept] / np.sqrt(values[kept]))
 
@@ -154,12 +154,12 @@ class LandmarkMap:
             return torch.linalg.solve_triangular(L, across, upper=False).T
 
 
-def decompose(K: Array, beside: Any = None) -> tuple[Array, Array]:
+def decompose(K: Array, data: Any = None) -> tuple[Array, Array]:
     """Return the eigenvalues of a symmetric matrix in ascending order, with their vectors, on the GPU of a tensor."""
-    if is_tensor(beside) and beside.is_cuda:
+    if is_tensor(data) and data.is_cuda:
         import torch
 
-        found = torch.linalg.eigh(like(K, beside, dtype=torch.float64))
+        found = torch.linalg.eigh(like(K, data, dtype=torch.float64))
         return to_numpy(found.eigenvalues), to_numpy(found.eigenvectors)
     with blas_for(len(K)):
         values, vectors = np.linalg.eigh(K)

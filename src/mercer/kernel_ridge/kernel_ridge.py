@@ -53,8 +53,9 @@ from mercer.families.response import Response
 from mercer.kernel_approximation.approximate import APPROXIMATE, Map, choose_transformer, fit_map_of
 from mercer.kernel_approximation.function import Function, KernelFunction
 from mercer.kernel_approximation.nystroem_map import LandmarkMap
+from mercer.kernel_ridge.objectives import KERNEL_FIT_STEPS, KERNEL_FIT_TOLERANCE
 from mercer.kernels import Kernel, KernelHolder
-from mercer.kernels.gram import TILE_SIDE
+from mercer.kernels.gram import GRAM_TILE_SIDE
 from mercer.kernels.inputs import take
 from mercer.linear_model.glm_response import MeanResponse
 from mercer.linear_model.glm_solve import SolverLimits
@@ -246,8 +247,8 @@ def _compute_errors(spectrum: WideSpectrum | TallSpectrum, alphas: Array, method
     return spectrum.generalised_errors(alphas) if method == "gcv" else squared_errors(spectrum, spectrum.rows, alphas)
 
 
-#: distance from the optimum, in standard errors, at which a fit on features has converged, and its steps at most
-FEATURE_LIMITS = SolverLimits(1e-8, 100)
+#: limits of a fit on features
+FEATURE_LIMITS = SolverLimits(KERNEL_FIT_TOLERANCE, KERNEL_FIT_STEPS)
 
 
 class RidgeFeatures(NamedTuple):
@@ -295,9 +296,8 @@ class ApproximateRidge:
         return fit_kernel(machine, self.task.rows, self.task.data, start=begin)
 
 
+#: formats of sparse rows that are not converted
 SPARSE_FORMATS = ("csr", "csc")
-
-
 #: penalties that a comparison tries where folds are needed, the usual one first
 CANDIDATE_ALPHAS = (0.1, 0.001, 0.01, 1.0, 10.0, 100.0)
 
@@ -638,7 +638,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.X_fit_ = to_numpy(X) if is_tensor(X) else X
         self.dual_coef_, self._function = fit.coefficients.reshape(y.shape), None
         self.certificate_ = solution.certificate
-        blocks = len(row_blocks(len(y), TILE_SIDE))
+        blocks = len(row_blocks(len(y), GRAM_TILE_SIDE))
         if is_tensor(X):
             self.plan_ = tensor_plan(fit.path, X)
         else:

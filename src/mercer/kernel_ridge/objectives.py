@@ -51,8 +51,10 @@ class ObjectiveTarget(NamedTuple):
 class NormPenalizedObjective(ABC):
     """Objective of a model with an L2 penalty, in the terms of a kernel fit."""
 
-    #: whether y may have several columns, and must be numbers
-    multi_output, numeric = False, True
+    #: whether y may have several columns
+    multi_output = False
+    #: whether y must be numbers
+    numeric = True
 
     @property
     @abstractmethod
@@ -62,7 +64,7 @@ class NormPenalizedObjective(ABC):
     @property
     @abstractmethod
     def intercept(self) -> bool:
-        """Whether there is an intercept without a penalty."""
+        """Return whether there is an intercept without a penalty."""
 
     @property
     def constant(self) -> float:

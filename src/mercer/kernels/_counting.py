@@ -21,7 +21,7 @@ from mercer.kernels.explicit import FeatureMap
 from mercer.kernels.views import Memo, Views
 
 #: share of rows above which a column is multiplied faster as a dense one (measured)
-DENSE_SHARE = 1 / 6
+DENSE_COUNTS_SHARE = 1 / 6
 #: dense columns at most, since the other side may have many more rows
 MAX_DENSE_COLUMNS = 4096
 #: fields of a side that hold its sparse columns
@@ -136,10 +136,18 @@ class CountSide:
     vocabulary: KernelVocabulary
 
     @classmethod
-    def of(cls, counts: RunCounts, vocabulary: KernelVocabulary, frequent: Array | None = None) -> Self:
+    def of(
+        cls,
+        counts: RunCounts,
+        vocabulary: KernelVocabulary,
+        frequent: Array | None = None,
+        *,
+        max_dense_columns: int = MAX_DENSE_COLUMNS,
+    ) -> Self:
+        """Prepare counts; by default up to `max_dense_columns` of the most frequent columns are dense."""
         matrix = counts.matrix
         if frequent is None:
-            frequent = _find_frequent(matrix)
+            frequent = _find_frequent(matrix, max_dense_columns)
         kept = ~frequent[matrix.indices]
         ends = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
         dense = matrix[:, np.flatnonzero(frequent)].toarray()
@@ -156,11 +164,12 @@ class CountSide:
         return replace(self, dense=self.dense[rows], starts=starts, stops=stops, squares=self.squares[rows])
 
 
-def _find_frequent(matrix: Any) -> Array:
+def _find_frequent(matrix: Any, most: int) -> Array:
+    """Return a mask of the columns that are frequent enough to be multiplied as dense ones, at most `most`."""
     rows_with = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    least = max(DENSE_SHARE * matrix.shape[0], 1)
-    if np.count_nonzero(rows_with > least) > MAX_DENSE_COLUMNS:
-        least = np.partition(rows_with, -MAX_DENSE_COLUMNS)[-MAX_DENSE_COLUMNS]
+    least = max(DENSE_COUNTS_SHARE * matrix.shape[0], 1)
+    if np.count_nonzero(rows_with > least) > most:
+        least = np.partition(rows_with, -most)[-most]
     return np.asarray(rows_with > least)
 
 

@@ -15,7 +15,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.inputs import is_sparse, to_dense
 from mercer.kernels.row_loops import add_radial, fill_radial, put_radial
 from mercer.kernels.views import (
-    ENTRY_TOLERANCE,
+    FLOAT64_ENTRY_TOLERANCE,
     Memo,
     PointRows,
     Views,
@@ -82,7 +82,8 @@ class Radial(Kernel):
         """Return whether rows lie so far from their centre that products lose the distances of near ones."""
         single = left.squares.dtype == np.float32
         return (
-            not single and estimate_rounding_error(self.sensitivity(left, right), left.squares.dtype) > ENTRY_TOLERANCE
+            not single
+            and estimate_rounding_error(self.sensitivity(left, right), left.squares.dtype) > FLOAT64_ENTRY_TOLERANCE
         )
 
     # In float32 one compiled pass is enough: neither the products nor the tile leave the cache.

@@ -20,7 +20,7 @@ from mercer._stored import whole as whole_number
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
 from mercer.kernels._counting import CountingKernel, CountMap, KernelVocabulary, RunCounts, Runs
-from mercer.kernels._subsequence_loops import LANES, compute_diagonal, compute_tile
+from mercer.kernels._subsequence_loops import PAIR_LANES, compute_diagonal, compute_tile
 from mercer.kernels.base import Kernel, check_number, check_whole
 from mercer.kernels.inputs import is_measurement, is_missing, is_sparse, to_objects
 from mercer.kernels.views import Memo, Views
@@ -334,7 +334,7 @@ class Subsequence(Kernel):
         if self.length > min(left.longest, right.longest):
             return np.zeros((len(left), len(right)))
         triangle = left.part is not None and left.part == right.part
-        if not triangle and len(right) < LANES < len(left):  # lanes would be empty
+        if not triangle and len(right) < PAIR_LANES < len(left):  # lanes would be empty
             return np.ascontiguousarray(self.tile(right, left, memo).T)
         # sequences of like length side by side: little is padded
         rows, columns = (np.argsort(np.diff(side.sequences.bounds), kind="stable") for side in (left, right))
@@ -344,7 +344,7 @@ class Subsequence(Kernel):
             one, two = first.take(block), second.take(slice(block.stop)) if triangle else second
             first_row = block.start if triangle else -1
             values = compute_tile(one.codes, one.bounds, two.codes, two.bounds, self.length, self.decay, first_row)
-            return self._check_values(values)
+            return check_overflow(self, values)
 
         result = np.zeros((len(left), len(right)))
         blocks = row_blocks(len(left), TEXT_BLOCK)
@@ -364,16 +364,18 @@ class Subsequence(Kernel):
 
         def part(block: slice) -> Array:
             some = sequences.take(block)
-            return self._check_values(compute_diagonal(some.codes, some.bounds, self.length, self.decay))
+            return check_overflow(self, compute_diagonal(some.codes, some.bounds, self.length, self.decay))
 
         result = np.empty(len(side))
         result[order] = np.concatenate([np.zeros(0), *ordered_map(part, row_blocks(len(side), TEXT_BLOCK))])
         return result
 
-    def _check_values(self, values: Array) -> Array:
-        if not np.isfinite(values).all():
-            raise DataError(
-                f"{self!r} of texts this long overflows float64: they have too many subsequences of {self.length} "
-                "symbols in common; choose a smaller length or decay."
-            )
-        return values
+
+def check_overflow(kernel: Subsequence, values: Array) -> Array:
+    """Return values of a kernel; raise an error if one is not finite."""
+    if not np.isfinite(values).all():
+        raise DataError(
+            f"{kernel!r} of texts this long overflows float64: they have too many subsequences of {kernel.length} "
+            "symbols in common; choose a smaller length or decay."
+        )
+    return values

@@ -130,12 +130,12 @@ class Kernel(ABC):
 
     @property
     def symmetric(self) -> bool:
-        """Whether k(x, z) = k(z, x) is certain; for a user's function it is not."""
+        """Return whether k(x, z) = k(z, x) is certain; for a user's function it is not."""
         return all(part.symmetric for part in self.parts)
 
     @property
     def numeric(self) -> bool:
-        """Whether rows must be rows of a table of numbers; False for texts or graphs.
+        """Return whether rows must be rows of a table of numbers; False for texts or graphs.
 
         A kernel made of several is numeric if each of them is; a constant and a user's function go with either kind.
         """
@@ -143,7 +143,7 @@ class Kernel(ABC):
 
     @property
     def slow(self) -> bool:
-        """Whether a tile takes so long that threads get one at a time."""
+        """Return whether a tile takes so long that threads get one at a time."""
         return any(part.slow for part in self.parts)
 
     def sensitivity(self, left: Any, right: Any) -> float:
@@ -181,7 +181,7 @@ class Kernel(ABC):
         --------
         >>> from mercer.kernels import RBF
         >>> RBF(gamma=2).spectrum(columns=3)
-        Normal(columns=3, scale=2.0, mass=1.0)
+        NormalSpectrum(columns=3, scale=2.0, mass=1.0)
         """
         raise NoSpectrumError(
             f"{self!r} has no known frequency spectrum; RBF, Laplacian, Matern, RationalQuadratic and Constant have "

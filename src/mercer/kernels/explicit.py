@@ -52,12 +52,12 @@ class FeatureMap(ABC):
 
     @property
     def numeric(self) -> bool:
-        """Whether rows are numbers; texts and graphs are not validated."""
+        """Return whether rows are numbers; texts and graphs are not validated."""
         return all(part.numeric for part in self.parts)
 
     @property
     def sparse(self) -> bool:
-        """Whether features are returned as a sparse matrix."""
+        """Return whether features are returned as a sparse matrix."""
         return False
 
     @property

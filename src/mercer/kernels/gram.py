@@ -27,7 +27,7 @@ T = TypeVar("T")
 Cut = tuple[slice, slice]
 
 #: rows and columns of a tile, which stays in the L2 cache
-TILE_SIDE = 320
+GRAM_TILE_SIDE = 320
 #: tiles that a thread takes at a time: handing over a single one takes as long as computing it
 TILES_PER_TURN = 8
 #: whole rows are computed in pieces whose width is a multiple of this
@@ -39,7 +39,7 @@ SUM_BLOCK = 1024
 #: least number of columns that is worth a thread of its own
 MIN_THREAD_COLUMNS = 128
 #: relative difference of k(x, z) and k(z, x) that may be rounding
-SYMMETRY_TOLERANCE = 1e-8
+KERNEL_SYMMETRY_TOLERANCE = 1e-8
 
 
 class Gram:
@@ -137,7 +137,7 @@ class Gram:
         n, m = self.shape
         numbers = np.arange(n)[rows]
         result = np.empty((len(numbers), m), self.dtype)
-        cuts = [(a, b) for a in row_blocks(len(numbers), TILE_SIDE) for b in row_blocks(m, TILE_SIDE)]
+        cuts = [(a, b) for a in row_blocks(len(numbers), GRAM_TILE_SIDE) for b in row_blocks(m, GRAM_TILE_SIDE)]
 
         def fill(cut: Cut) -> None:
             result[cut] = self.tile(numbers[cut[0]], cut[1])
@@ -242,13 +242,13 @@ class Gram:
 
     @property
     def _is_triangular(self) -> bool:
-        """Whether one triangle determines the matrix."""
+        """Return whether one triangle determines the matrix."""
         return self.square and self.kernel.symmetric
 
     def _cuts(self, *, half: bool) -> list[Cut]:
         """Return the tiles in the order of rows; with `half` only those on and below the diagonal."""
         n, m = self.shape
-        every = ((rows, columns) for rows in row_blocks(n, TILE_SIDE) for columns in row_blocks(m, TILE_SIDE))
+        every = ((rows, columns) for rows in row_blocks(n, GRAM_TILE_SIDE) for columns in row_blocks(m, GRAM_TILE_SIDE))
         return [cut for cut in every if not half or cut[1].start <= cut[0].start]
 
     def _pieces(self) -> list[slice]:
@@ -275,7 +275,7 @@ class Gram:
 
 def _symmetrize(matrix: Array, kernel: Kernel) -> Array:
     off = np.abs(matrix - matrix.T)
-    if off.size and off.max() > SYMMETRY_TOLERANCE * np.abs(matrix).max():
+    if off.size and off.max() > KERNEL_SYMMETRY_TOLERANCE * np.abs(matrix).max():
         i, j = map(int, np.unravel_index(np.argmax(off), off.shape))
         raise AsymmetricKernelError(
             f"{kernel!r} is {matrix[i, j]:.6g} for the rows {i} and {j}, but {matrix[j, i]:.6g} for {j} and {i}: "
@@ -327,9 +327,9 @@ class GivenMatrix:
 
     def lower(self, use: Callable[[slice, slice, Array], T]) -> Iterator[T]:
         """Yield the result of `use` for the tiles on and below the diagonal, in order; they are views."""
-        cuts = row_blocks(len(self._matrix), TILE_SIDE)
+        cuts = row_blocks(len(self._matrix), GRAM_TILE_SIDE)
         for rows in cuts:
-            for columns in cuts[: rows.start // TILE_SIDE + 1]:
+            for columns in cuts[: rows.start // GRAM_TILE_SIDE + 1]:
                 yield use(rows, columns, self._matrix[rows, columns])
 
     def put_rows(self, numbers: Array, kept: Array, slots: Array) -> None:

@@ -75,7 +75,7 @@ class ChiSquared(Kernel):
 @stored()
 @dataclass(frozen=True, repr=False)
 class AdditiveChiSquared(Kernel):
-    """−Σ (x − z)²/(x + z) of histograms, as scikit-learn has it. Positive definite only beside a free intercept.
+    """−Σ (x − z)²/(x + z) of histograms, as in scikit-learn. Positive definite only together with a free intercept.
 
     Examples
     --------

@@ -183,10 +183,39 @@ class MonomialOrder:
             for part in self.slices[t]:
                 np.multiply(made[t - 1][part.after :], columns[part.first], out=made[t][part.start : part.stop])
 
-    def write(self, X: Array, out: Array, weights: Array | None = None) -> None:
-        """Write the monomials of rows into an array; NaN stays NaN, and an overflow becomes infinite."""
-        lower, in_place = self.n_computed - self.n_features, self.n_features >= IN_PLACE_FEATURES
-        size = max(1, (IN_PLACE_BLOCK if in_place else SEPARATE_BLOCK) // self.n_computed)
+    def write(
+        self,
+        X: Array,
+        out: Array,
+        weights: Array | None = None,
+        *,
+        in_place: bool | None = None,
+        block_values: int | None = None,
+        blocks_per_thread: int = BLOCKS_PER_THREAD,
+    ) -> None:
+        """Write the monomials of rows into an array; NaN stays NaN, and an overflow becomes infinite.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Rows.
+        out : array of shape (n, n_features)
+            Memory for the monomials.
+        weights : array of shape (n_features,), default=None
+            Factors of the monomials.
+        in_place : bool, default=None
+            Whether they are computed in `out`, instead of separately and copied; by default if there are many.
+        block_values : int, default=None
+            Monomials of the rows of a block; by default 2¹⁹ in place, and otherwise 2¹⁷.
+        blocks_per_thread : int, default=16
+            Blocks that one thread writes one after another.
+        """
+        lower = self.n_computed - self.n_features
+        if in_place is None:
+            in_place = self.n_features >= IN_PLACE_FEATURES
+        if block_values is None:
+            block_values = IN_PLACE_BLOCK if in_place else SEPARATE_BLOCK
+        size = max(1, block_values // self.n_computed)
 
         def several(rows: slice) -> None:
             scratch = np.empty((lower if in_place else self.n_computed, size), out.dtype)
@@ -195,7 +224,7 @@ class MonomialOrder:
                 self._write_block(X[here], out[here], weights, scratch[:, : here.stop - here.start])
 
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            ordered_map(several, row_blocks(len(X), size * BLOCKS_PER_THREAD))
+            ordered_map(several, row_blocks(len(X), size * blocks_per_thread))
 
     def _write_block(self, X: Array, out: Array, weights: Array | None, scratch: Array) -> None:
         """Write the rows of a block; `scratch` holds all monomials, or only those of lower degrees."""

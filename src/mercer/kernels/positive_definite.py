@@ -11,7 +11,7 @@ from mercer._errors import AsymmetricKernelError, DataError, NoFeatureMapError, 
 from mercer._stored import optional, reals, stored
 from mercer._typing import Array
 from mercer.kernels.base import Kernel
-from mercer.kernels.gram import SYMMETRY_TOLERANCE, Gram
+from mercer.kernels.gram import KERNEL_SYMMETRY_TOLERANCE, Gram
 from mercer.kernels.inputs import to_dense
 from mercer.kernels.named import kernel_from
 
@@ -22,7 +22,7 @@ ENTRY_ERROR = 1e-14
 @stored(violation=optional(reals()), factor=optional(reals()))
 @dataclass(frozen=True, eq=False)
 class PositiveDefinite:
-    """Whether a kernel is positive definite, and the evidence.
+    """Evidence on whether a kernel is positive definite.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ def check_matrix(K: Any, *, entry_error: float = ENTRY_ERROR) -> PositiveDefinit
         i, j = map(int, np.argwhere(~np.isfinite(K))[0])
         raise NonFiniteError(f"the kernel matrix is {K[i, j]} at ({i}, {j}); every entry must be a number.")
     off = np.abs(K - K.T)
-    if off.size and off.max() > max(SYMMETRY_TOLERANCE, entry_error) * np.abs(K).max():
+    if off.size and off.max() > max(KERNEL_SYMMETRY_TOLERANCE, entry_error) * np.abs(K).max():
         i, j = map(int, np.unravel_index(np.argmax(off), off.shape))
         sentence = f"the kernel matrix is not symmetric: {K[i, j]:.6g} at ({i}, {j}), but {K[j, i]:.6g} at ({j}, {i})."
         return PositiveDefinite("on this sample", False, sentence, asymmetric=True)

@@ -26,7 +26,7 @@ T = TypeVar("T")
 Memo = dict[Any, Array] | None
 
 #: largest relative error of an entry
-ENTRY_TOLERANCE = 1e-12
+FLOAT64_ENTRY_TOLERANCE = 1e-12
 #: error of a squared distance from products, in roundings of ‖x‖² + ‖z‖²
 PRODUCT_ROUNDINGS = 4.0
 #: least and greatest value of the largest square, far from the ends of the range of float32
@@ -265,7 +265,7 @@ def _products(left: PointRows, right: PointRows) -> Array:
 def _squared_distances(left: PointRows, right: PointRows, careful: bool) -> Array:
     tile = _products(left, right)
     products_to_distances(tile, left.squares, right.squares)
-    near = PRODUCT_ROUNDINGS * np.finfo(tile.dtype).eps / ENTRY_TOLERANCE
+    near = PRODUCT_ROUNDINGS * np.finfo(tile.dtype).eps / FLOAT64_ENTRY_TOLERANCE
     # in most tiles no pair is close, as the smallest distance shows
     if careful and tile.min(initial=np.inf) < near * (left.largest + right.largest):
         if is_sparse(left.X):

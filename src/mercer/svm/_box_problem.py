@@ -13,7 +13,7 @@ from mercer._typing import Array
 from mercer.optim.certificate import Certificate
 
 #: relative error of sums of coefficients
-SUM_ROUNDING = 1e-12
+COEFFICIENT_SUM_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ def make_feasible(beta: Array, problem: BoxProblem) -> Array:
     """
     beta = np.clip(beta, problem.lower, problem.upper)
     for bound in (problem.lower, problem.upper):
-        is_near = np.isfinite(bound) & (np.abs(beta - bound) <= SUM_ROUNDING * np.abs(bound))
+        is_near = np.isfinite(bound) & (np.abs(beta - bound) <= COEFFICIENT_SUM_ROUNDING * np.abs(bound))
         beta = np.where(is_near, bound, beta)
     return _scale_to_zero_sum(beta) if problem.intercept else np.asarray(beta)
 
@@ -124,9 +124,9 @@ def balance_coefficients(beta: Array, lower: Array, upper: Array) -> Array:
 def _scale_to_zero_sum(beta: Array) -> Array:
     """Shrink all positive or all negative coefficients until their sum is 0."""
     above, below = float(beta[beta > 0].sum()), -float(beta[beta < 0].sum())
-    if above > (1 + SUM_ROUNDING) * below:
+    if above > (1 + COEFFICIENT_SUM_ROUNDING) * below:
         beta = np.where(beta > 0, beta * (below / above), beta)
-    elif below > (1 + SUM_ROUNDING) * above:
+    elif below > (1 + COEFFICIENT_SUM_ROUNDING) * above:
         beta = np.where(beta < 0, beta * (above / below), beta)
     return np.asarray(beta)
 

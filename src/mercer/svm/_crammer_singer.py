@@ -1,7 +1,7 @@
-"""Crammer and Singer's support vector machine of several classes by Newton's method, for few columns and classes.
+"""Crammer and Singer's support vector machine of several classes: ½ ‖W‖² + Σ C [max_m (x·w_m + 1[m ≠ y]) − x·w_y].
 
-The losses C [max_m (x·w_m + 1[m ≠ y]) − x·w_y] of rows have corners, which `_margin_newton` rounds off; a row on a
-corner shifts weight between the classes that meet there.
+For few columns and classes Newton's method is used: the losses have corners, which `_margin_newton` rounds off, and a
+row on a corner shifts weight between the classes that meet there. Otherwise the dual is descended row by row.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.svm import _crammer_singer_loops as loops
+from mercer.svm._dual_descent import SweepDescent
 from mercer.svm._margin_newton import MarginNewton, NewtonPoint, newton_step
-from mercer.svm._margins import LossResponse, MarginRows
+from mercer.svm._margins import LossResponse, MarginObjectives, MarginRows, estimate_rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +95,40 @@ def _compute_hessian(rows: MarginRows, h: Array) -> Array:
     hessian = blocks.reshape(k * d, k * d)
     hessian[np.diag_indices(k * d)] += 1.0
     return hessian
+
+
+class CrammerSingerDescent(SweepDescent):
+    """Dual coordinate descent for all classes at once.
+
+    The dual has an α for each row and class: Σ_m α_m = 0, α_m ≤ C 1[m = y] and W = Σ x αᵀ.
+    """
+
+    def __init__(
+        self, rows: MarginRows, codes: Array, weight: Array, n_classes: int, gap: float, most_sweeps: int, seed: int = 0
+    ) -> None:
+        self._rows, self._codes, self._weight = rows, codes, weight
+        self.beta = np.zeros((rows.n_rows, n_classes))
+        empty = np.flatnonzero(rows.squares == 0)  # all classes have the same score there, whatever W is
+        self.beta[empty, codes[empty]] += weight[empty]
+        self.beta[empty, (codes[empty] + 1) % n_classes] -= weight[empty]
+        super().__init__(rows.n_rows, rows.stored, gap, most_sweeps, seed)
+
+    def _evaluate(self) -> MarginObjectives:
+        self.w = self._rows.transposed_times(self.beta)
+        scores = self._rows.times(self.w)
+        own = scores[np.arange(len(scores)), self._codes]
+        scores += 1.0
+        scores[np.arange(len(scores)), self._codes] -= 1.0
+        losses = self._weight * (scores.max(axis=1) - own)
+        away = losses + np.einsum("ij,ij->i", self.beta, scores)
+        return MarginObjectives(
+            0.5 * float(np.square(self.w).sum() + 2 * losses.sum()), float(np.maximum(away, 0.0).sum())
+        )
+
+    def _rounding(self) -> float:
+        losses = ClassLosses(self._codes, self._weight, self.beta.shape[1])
+        return estimate_rounding(self._rows, losses, self.w, self._rows.times(self.w), self.beta, 0.0)
+
+    def _sweep(self, seed: int) -> float:
+        rows, state = self._rows, (self._order, seed, self.beta, self.w)
+        return float(loops.sweep(*rows.entries, rows.constant, rows.squares, self._codes, self._weight, *state))

@@ -47,12 +47,12 @@ INNER_SHARE = 0.03
 #: steps of a round, for each row of the working set
 STEPS_PER_ROW = 100
 #: steps of a fit at most, as in libsvm: with an indefinite kernel the descent may never end
-MAX_STEPS = 10_000_000
+MAX_PAIR_STEPS = 10_000_000
 #: … or this many for each row, if that is more
-MAX_STEPS_PER_ROW = 100
+MAX_PAIR_STEPS_PER_ROW = 100
 #: share of the tolerance that is reserved for the rounding of float32
 ROUNDING_SHARE = 0.05
-#: least violation, relative to the largest target, that can be is_reached in float32
+#: least violation, relative to the largest target, that can be reached in float32
 FLOAT32_VIOLATION = 1e-5
 #: largest target, and the inverse of the smallest, at which squares of slopes do not leave the range of float32
 FLOAT32_TARGET = 1e12
@@ -65,7 +65,7 @@ SLOW_STEPS_PER_ROW = 1000
 #: Newton steps of one trial
 MAX_NEWTON_STEPS = 100
 #: rows whose gradient is computed again in float64 to measure the error of float32
-CHECKED_ROWS = 128
+CHECKED_GRADIENT_ROWS = 128
 
 
 def solve(
@@ -128,7 +128,7 @@ class _StoppingRules:
 
     def __init__(self, tolerance: float, max_iter: int, time_limit: float | None, n: int) -> None:
         self.tolerance, self._began, self._seconds = tolerance, time.perf_counter(), time_limit
-        self.steps, self._most = 0, max_iter if max_iter >= 0 else max(MAX_STEPS, MAX_STEPS_PER_ROW * n)
+        self.steps, self._most = 0, max_iter if max_iter >= 0 else max(MAX_PAIR_STEPS, MAX_PAIR_STEPS_PER_ROW * n)
 
     @property
     def elapsed(self) -> float:
@@ -178,11 +178,11 @@ class _BoxDescent:
 
     @property
     def _is_whole(self) -> bool:
-        """Whether the working set has all rows."""
+        """Return whether the working set has all rows."""
         return self._working_rows >= len(self.beta)
 
     def run(self, callback: Callable[[BoxProgress], Any] | None) -> None:
-        """Descend; repeat in float64 if float32 was not accurate target_violation for the certificate."""
+        """Descend; repeat in float64 if float32 was not accurate enough for the certificate."""
         tolerance = self.limits.tolerance
         if self.rows.gram.dtype == np.float32:
             largest = float(np.abs(self.problem.target).max())
@@ -238,7 +238,9 @@ class _BoxDescent:
         moved = np.flatnonzero(change)
         self.beta[chosen] = beta
         self.rows.add_to(self.gradient, chosen[moved], change[moved], self._free(chosen[moved]))
-        self._release(np.setdiff1d(self._working, chosen, assume_unique=True))
+        # rows that left the working set, except those off their bounds, which may return
+        left = np.setdiff1d(self._working, chosen, assume_unique=True)
+        self.rows.release(left[~self._free(left)])
         self._working = chosen
 
     def _take_newton_steps(self, K: Array) -> None:
@@ -265,10 +267,6 @@ class _BoxDescent:
         else:
             self.beta, self.gradient = before
 
-    def _release(self, numbers: Array) -> None:
-        """Release kernel rows that have left the working set, except those off their bounds, which may return."""
-        self.rows.release(numbers[~self._free(numbers)])
-
     def _free(self, numbers: Any = slice(None)) -> Array:
         return is_free(self.beta[numbers], self.problem.lower[numbers], self.problem.upper[numbers])
 
@@ -280,8 +278,8 @@ class _BoxDescent:
     def _measure_error(self) -> None:
         """Measure the error of the gradient in float32, at the rows that determine the certificate and at others."""
         scores, n = self._scores(), len(self.beta)
-        every = np.arange(0, n, max(1, n // (CHECKED_ROWS // 2)))
-        few = min(CHECKED_ROWS // 4, n - 1)
+        every = np.arange(0, n, max(1, n // (CHECKED_GRADIENT_ROWS // 2)))
+        few = min(CHECKED_GRADIENT_ROWS // 4, n - 1)
         numbers = np.unique(
             np.concatenate([every, np.argpartition(-scores.up, few)[:few], np.argpartition(-scores.down, few)[:few]])
         )

@@ -14,17 +14,15 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.optim.certificate import Solution
-from mercer.svm import _crammer_singer_loops as crammer_singer_loops
 from mercer.svm import _linear_loops as loops
-from mercer.svm._crammer_singer import ClassLosses
-from mercer.svm._margins import LEAST_GAP, MarginObjectives, MarginPoint, MarginProblem, MarginRows, estimate_rounding
+from mercer.svm._margins import LEAST_RELATIVE_GAP, MarginObjectives, MarginPoint, MarginProblem, estimate_rounding
 
 #: the gap is computed when the largest slope has fallen to this portion of that at the last check
 CHECK_RATIO = 0.1
 #: … and the slope expected to give the required gap is reduced by this factor
 AIM_RATIO = 0.5
 #: values that are read in one step, in as many sweeps as that takes
-STEP_SIZE = 1 << 22
+VALUES_PER_STEP = 1 << 22
 
 
 class SweepDescent(ABC):
@@ -37,9 +35,17 @@ class SweepDescent(ABC):
     w: Array
     beta: Array
 
-    def __init__(self, many: int, numbers: int, gap: float, most_sweeps: int, seed: int) -> None:
-        self._required, self._most_sweeps = max(gap, LEAST_GAP), most_sweeps
-        self._sweeps_per_step = max(1, STEP_SIZE // max(1, numbers))
+    def __init__(
+        self,
+        many: int,
+        numbers: int,
+        gap: float,
+        most_sweeps: int,
+        seed: int,
+        values_per_step: int = VALUES_PER_STEP,
+    ) -> None:
+        self._required, self._most_sweeps = max(gap, LEAST_RELATIVE_GAP), most_sweeps
+        self._sweeps_per_step = max(1, values_per_step // max(1, numbers))
         self._seeds = np.random.default_rng(seed)
         self._order = np.arange(many, dtype=np.int32)
         self._aim = 0.0
@@ -81,7 +87,7 @@ class SweepDescent(ABC):
                 self._aim = (
                     AIM_RATIO
                     * largest
-                    * max(CHECK_RATIO, min(1.0, self._required / max(self.objectives.share, LEAST_GAP)))
+                    * max(CHECK_RATIO, min(1.0, self._required / max(self.objectives.share, LEAST_RELATIVE_GAP)))
                 )
                 break
         self.trace.append(self.objectives.primal)
@@ -94,12 +100,23 @@ class SweepDescent(ABC):
 
 
 class DualDescent(SweepDescent):
-    """Dual coordinate descent for the losses of two classes, or of numbers."""
+    """Dual coordinate descent for the losses of two classes, or of numbers.
 
-    def __init__(self, problem: MarginProblem, gap: float, most_sweeps: int, seed: int = 0) -> None:
+    A step makes as many sweeps as read `values_per_step` values, at least one.
+    """
+
+    def __init__(
+        self,
+        problem: MarginProblem,
+        gap: float,
+        most_sweeps: int,
+        seed: int = 0,
+        *,
+        values_per_step: int = VALUES_PER_STEP,
+    ) -> None:
         self._rows, self._losses = problem.rows, problem.losses
         self.beta = np.zeros(problem.rows.n_rows)
-        super().__init__(self._rows.n_rows, self._rows.stored, gap, most_sweeps, seed)
+        super().__init__(self._rows.n_rows, self._rows.stored, gap, most_sweeps, seed, values_per_step)
 
     def _evaluate(self) -> MarginObjectives:
         self._active, self._limit = len(self._order), np.inf
@@ -114,45 +131,3 @@ class DualDescent(SweepDescent):
         rows, state = self._rows, (self._order, self._active, seed, self._limit, self.beta, self.w)
         self._active, self._limit = loops.sweep(*rows.entries, rows.constant, rows.squares, *self._losses.box, *state)
         return float(self._limit)
-
-
-class CrammerSingerDescent(SweepDescent):
-    """Dual coordinate descent for the losses of several classes at once, where C weighs how far another class comes
-    near or above a row's own:
-
-        ½ ‖W‖² + Σ C [max_m (x·w_m + 1[m ≠ y]) − x·w_y].
-
-    The dual has an α for each row and class: Σ_m α_m = 0, α_m ≤ C 1[m = y] and W = Σ x αᵀ.
-    """
-
-    def __init__(
-        self, rows: MarginRows, codes: Array, weight: Array, n_classes: int, gap: float, most_sweeps: int, seed: int = 0
-    ) -> None:
-        self._rows, self._codes, self._weight = rows, codes, weight
-        self.beta = np.zeros((rows.n_rows, n_classes))
-        empty = np.flatnonzero(rows.squares == 0)  # all classes have the same score there, whatever W is
-        self.beta[empty, codes[empty]] += weight[empty]
-        self.beta[empty, (codes[empty] + 1) % n_classes] -= weight[empty]
-        super().__init__(rows.n_rows, rows.stored, gap, most_sweeps, seed)
-
-    def _evaluate(self) -> MarginObjectives:
-        self.w = self._rows.transposed_times(self.beta)
-        scores = self._rows.times(self.w)
-        own = scores[np.arange(len(scores)), self._codes]
-        scores += 1.0
-        scores[np.arange(len(scores)), self._codes] -= 1.0
-        losses = self._weight * (scores.max(axis=1) - own)
-        away = losses + np.einsum("ij,ij->i", self.beta, scores)
-        return MarginObjectives(
-            0.5 * float(np.square(self.w).sum() + 2 * losses.sum()), float(np.maximum(away, 0.0).sum())
-        )
-
-    def _rounding(self) -> float:
-        losses = ClassLosses(self._codes, self._weight, self.beta.shape[1])
-        return estimate_rounding(self._rows, losses, self.w, self._rows.times(self.w), self.beta, 0.0)
-
-    def _sweep(self, seed: int) -> float:
-        rows, state = self._rows, (self._order, seed, self.beta, self.w)
-        return float(
-            crammer_singer_loops.sweep(*rows.entries, rows.constant, rows.squares, self._codes, self._weight, *state)
-        )

@@ -15,9 +15,9 @@ import numpy as np
 from mercer._jit import jit, overload
 
 #: values whose maximum is found at once: arrays of scores are padded to a multiple
-BLOCK = 64
+MAXIMUM_BLOCK = 64
 #: curvature, relative to the least of a coordinate, below which a direction is flat and only the box ends a step
-FLAT_CURVATURE = 1e-12
+FLAT_PAIR_CURVATURE = 1e-12
 
 
 def as_bits(scores: Any) -> Any:
@@ -43,14 +43,14 @@ def find_largest(scores):  # type: ignore[no-untyped-def]
     # of the same type, or the loop would run in int64
     shift, most = keys.dtype.type(8 * keys.itemsize - 1), keys.dtype.type(np.iinfo(keys.dtype).max)
     best, where = ~most, 0
-    for start in range(0, keys.shape[0], BLOCK):
-        block = keys[start : start + BLOCK]
+    for start in range(0, keys.shape[0], MAXIMUM_BLOCK):
+        block = keys[start : start + MAXIMUM_BLOCK]
         top = block[0] ^ ((block[0] >> shift) & most)
-        for k in range(BLOCK):
+        for k in range(MAXIMUM_BLOCK):
             top = max(top, block[k] ^ ((block[k] >> shift) & most))
         if top > best:
             best, where = top, start
-    for k in range(where, where + BLOCK):
+    for k in range(where, where + MAXIMUM_BLOCK):
         if keys[k] ^ ((keys[k] >> shift) & most) == best:
             return k, scores[k]
     return where, scores[where]
@@ -94,8 +94,8 @@ def compute_scores(beta, G, lower, upper, epsilon, up, down):  # type: ignore[no
 
 @jit
 def _pad_length(n):  # type: ignore[no-untyped-def]
-    """Return the least multiple of `BLOCK` that is not below n."""
-    return (n + BLOCK - 1) // BLOCK * BLOCK
+    """Return the least multiple of `MAXIMUM_BLOCK` that is not below n."""
+    return (n + MAXIMUM_BLOCK - 1) // MAXIMUM_BLOCK * MAXIMUM_BLOCK
 
 
 @jit
@@ -111,14 +111,14 @@ def _move_pair(G, above, below, step, rise, fall, up, down):  # type: ignore[no-
 
 @jit
 def _least_curvature(K):  # type: ignore[no-untyped-def]
-    """Return the curvature that counts as flat: `FLAT_CURVATURE` times the least k(x, x) above 0, or 1; never 0."""
+    """Return the curvature that counts as flat: a share of the least k(x, x) above 0, or of 1; never 0."""
     least = np.inf
     for k in range(K.shape[0]):
         if 0.0 < K[k, k] < least:
             least = np.float64(K[k, k])
     if least == np.inf:
         least = 1.0
-    return max(FLAT_CURVATURE * least, np.float64(np.finfo(K.dtype).tiny))
+    return max(FLAT_PAIR_CURVATURE * least, np.float64(np.finfo(K.dtype).tiny))
 
 
 @jit

@@ -21,20 +21,19 @@ from mercer.optim.curvature import Curvature
 from mercer.optim.krylov import conjugate_gradient
 from mercer.svm import _hinge_lasso_loops as loops
 from mercer.svm._dual_descent import SweepDescent
+from mercer.svm._margin_newton import MAX_FACTORIZED
 from mercer.svm._margins import MarginObjectives, MarginRows
 
-#: coefficients of a joint step up to which the Hessian is factorised
-MAX_FACTORIZED = 1_000
 #: residual at which conjugate gradients end, as a portion of the gradient
-CG_RESIDUAL = 1e-3
+JOINT_STEP_RESIDUAL = 1e-3
 #: products with the Hessian in one run of conjugate gradients
-MAX_CG_PRODUCTS = 100
+MAX_JOINT_STEP_PRODUCTS = 100
 #: joint steps between two sweeps
 MAX_FACE_STEPS = 3
 #: gain of a joint step, as a portion of the objective, after which another one is made
 WORTHWHILE_GAIN = 1e-9
 #: halvings of a joint step
-MAX_HALVINGS = 10
+MAX_JOINT_STEP_HALVINGS = 10
 #: where nonzero coefficients outnumber the rows short of their margins, |w| gets this portion of the curvature of
 #: w² / 2|w₀|, a parabola above it
 FACE_DAMPING = 0.1
@@ -67,9 +66,9 @@ class HingeColumns:
         return SparseDesign.within(part.tocsr()[rows], plain)
 
 
-def _newton_direction(X: Design, h: Array, slopes: Array, damping: Array | None) -> Array:
+def _newton_direction(X: Design, h: Array, slopes: Array, damping: Array | None, max_factorized: int) -> Array:
     """Return −(Xᵀ diag(h) X + diag(damping))⁻¹ times the slopes."""
-    if damping is None and X.n_columns <= MAX_FACTORIZED:
+    if damping is None and X.n_columns <= max_factorized:
         return -Curvature.of(X.gram(h)).solve(slopes)
     ridge = np.zeros(X.n_columns) if damping is None else damping
     scale = np.maximum(column_squares(X, h) + ridge, np.finfo(float).tiny)
@@ -77,21 +76,33 @@ def _newton_direction(X: Design, h: Array, slopes: Array, damping: Array | None)
         lambda v: X.transposed_times(h * X.times(v)) + ridge * v,
         -slopes,
         precondition=lambda r: r / scale,
-        tolerance=CG_RESIDUAL,
-        most_steps=MAX_CG_PRODUCTS,
+        tolerance=JOINT_STEP_RESIDUAL,
+        most_steps=MAX_JOINT_STEP_PRODUCTS,
     )
     return np.asarray(found.value)
 
 
 class HingeLasso(SweepDescent):
-    """Sweeps over the columns, for classes y = ±1 and a weight C of each row."""
+    """Sweeps over the columns, for classes y = ±1 and a weight C of each row.
+
+    The Hessian of a joint step of up to `max_factorized` coefficients is factorised.
+    """
 
     PATIENCE: ClassVar[int] = 5
 
     def __init__(
-        self, columns: HingeColumns, y: Array, weight: Array, gap: float, most_sweeps: int, seed: int = 0
+        self,
+        columns: HingeColumns,
+        y: Array,
+        weight: Array,
+        gap: float,
+        most_sweeps: int,
+        seed: int = 0,
+        *,
+        max_factorized: int = MAX_FACTORIZED,
     ) -> None:
         self._columns, self._y, self._weight = columns, y, weight
+        self._max_factorized = max_factorized
         self.w = np.zeros(columns.n_columns)
         self._damping_helps = True
         super().__init__(columns.n_columns, columns.entries.values.size, gap, most_sweeps, seed)
@@ -131,9 +142,10 @@ class HingeLasso(SweepDescent):
             return False
         X, h, w = self._columns.select(rows, face), 2 * self._weight[rows], self.w[face]
         slopes = X.transposed_times(h * (self._eta[rows] - self._y[rows])) + np.sign(w)
-        direction = _newton_direction(X, h, slopes, FACE_DAMPING / np.abs(w) if damped else None)
+        damping = FACE_DAMPING / np.abs(w) if damped else None
+        direction = _newton_direction(X, h, slopes, damping, self._max_factorized)
         before = self._objective(self.w, self._eta)
-        for halvings in range(MAX_HALVINGS):
+        for halvings in range(MAX_JOINT_STEP_HALVINGS):
             moved = self.w.copy()
             moved[face] = w + 0.5**halvings * direction
             moved[face] = np.where(moved[face] * w < 0, 0.0, moved[face])

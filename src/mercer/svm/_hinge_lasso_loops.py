@@ -11,9 +11,9 @@ from mercer._jit import IN_ORDER, jit
 from mercer.optim.row_order_loops import row_span, shuffle
 
 #: portion of the decrease promised by the slope that a step has to achieve
-SUFFICIENT_DECREASE = 0.01
+SUFFICIENT_COORDINATE_DECREASE = 0.01
 #: halvings of a step until it does
-MAX_HALVINGS = 30
+MAX_COORDINATE_HALVINGS = 30
 
 
 @jit(forceinline=True, **IN_ORDER)
@@ -91,9 +91,9 @@ def sweep(indptr, indices, values, y, weight, active, n_active, seed, limit, w, 
         promise = first * step + abs(w[j] + step) - abs(w[j])
         if promise >= 0.0:
             continue
-        for _ in range(MAX_HALVINGS):
+        for _ in range(MAX_COORDINATE_HALVINGS):
             gained = compute_change(indptr, indices, values, j, n, y, weight, eta, step) + abs(w[j] + step) - abs(w[j])
-            if gained <= SUFFICIENT_DECREASE * promise:
+            if gained <= SUFFICIENT_COORDINATE_DECREASE * promise:
                 w[j] += step
                 move_coefficient(indptr, indices, values, j, n, eta, step)
                 break

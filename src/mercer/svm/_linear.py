@@ -29,8 +29,8 @@ from mercer.optim import proximal_newton
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.proximal_newton import FULL_MODEL_COLUMNS
 from mercer.optim.squared_hinge import SquaredHinge, SquaredHingeProblem
-from mercer.svm._crammer_singer import ClassLosses, ClassProblem, CrammerSingerNewton
-from mercer.svm._dual_descent import CrammerSingerDescent, DualDescent
+from mercer.svm._crammer_singer import ClassLosses, ClassProblem, CrammerSingerDescent, CrammerSingerNewton
+from mercer.svm._dual_descent import DualDescent
 from mercer.svm._hinge_lasso import HingeColumns, HingeLasso
 from mercer.svm._margin_newton import MAX_FACTORIZED, MarginNewton
 from mercer.svm._margins import MarginDescent, MarginLosses, MarginProblem, MarginRows, run_descents

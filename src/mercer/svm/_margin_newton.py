@@ -19,7 +19,7 @@ from mercer.optim.curvature import Curvature
 from mercer.optim.krylov import newton_direction
 from mercer.report.wording import format_count
 from mercer.svm._margins import (
-    LEAST_GAP,
+    LEAST_RELATIVE_GAP,
     LEAST_WEIGHT,
     LossResponse,
     MarginObjectives,
@@ -39,18 +39,18 @@ SMALL_SIZE = 1 << 16
 SMALL_GAP = 1e-15
 #: columns, or rows, up to which Hessians are factorised
 MAX_FACTORIZED = 1_000
-#: steps in a row that lower neither the objective nor the gap, after which only rounding is gradient_gap
-MAX_IDLE_STEPS = 5
+#: steps in a row that lower neither the objective nor the gap, after which only rounding is left
+MAX_IDLE_NEWTON_STEPS = 5
 #: halvings of a step in the line search
-MAX_HALVINGS = 40
+MAX_NEWTON_STEP_HALVINGS = 40
 #: portion of the decrease promised by the slope that a step has to achieve (Armijo)
-SUFFICIENT_DECREASE = 1e-4
+SUFFICIENT_NEWTON_DECREASE = 1e-4
 #: relative rounding of the objective
 VALUE_ROUNDING = 1e-13
 #: residual at which conjugate gradients end, as a portion of the gradient
-CG_RESIDUAL = 0.1
+NEWTON_STEP_RESIDUAL = 0.1
 #: products with the Hessian in one run of conjugate gradients
-MAX_CG_PRODUCTS = 300
+MAX_NEWTON_STEP_PRODUCTS = 300
 
 
 def half_square(w: Array) -> float:
@@ -94,10 +94,22 @@ class CornerProblem(Protocol):
 class MarginNewton:
     """Newton's method, one step at a time."""
 
-    def __init__(self, problem: CornerProblem, gap: float, most_steps: int, start: Array | None = None) -> None:
-        """Start at the β in `start`, 0 by default."""
+    def __init__(
+        self,
+        problem: CornerProblem,
+        gap: float,
+        most_steps: int,
+        start: Array | None = None,
+        *,
+        max_factorized: int = MAX_FACTORIZED,
+    ) -> None:
+        """Start at the β in `start`, 0 by default.
+
+        Hessians of up to `max_factorized` columns, or rows, are factorised.
+        """
+        self._max_factorized = max_factorized
         rows, losses = self._rows, self._losses = problem.rows, problem.losses
-        self._required, self._most_steps = max(gap, LEAST_GAP), most_steps
+        self._required, self._most_steps = max(gap, LEAST_RELATIVE_GAP), most_steps
         self._aim = min(self._required, SMALL_GAP) if rows.n_rows * rows.n_columns <= SMALL_SIZE else self._required
         self._width, self._most = losses.width, losses.most
         self._centre = np.zeros((rows.n_rows, *losses.many)) if start is None else start
@@ -126,7 +138,7 @@ class MarginNewton:
     @property
     def finished(self) -> bool:
         arrived = self.objectives.share <= self._aim
-        return arrived or self.n_iter >= self._most_steps or self._idle_steps >= MAX_IDLE_STEPS
+        return arrived or self.n_iter >= self._most_steps or self._idle_steps >= MAX_IDLE_NEWTON_STEPS
 
     def step(self) -> None:
         """Make one Newton step, in a new round if the last one has come far enough."""
@@ -136,7 +148,7 @@ class MarginNewton:
         direction = self._direction(point)
         self.n_iter += 1
         if not np.isfinite(direction).all():  # corners so sharp that their curvature overflows
-            self.point, self._idle_steps = point, MAX_IDLE_STEPS
+            self.point, self._idle_steps = point, MAX_IDLE_NEWTON_STEPS
             return
         self.point = self._search_along(point, direction)
         self.trace.append(self.objectives.primal)
@@ -155,12 +167,12 @@ class MarginNewton:
     def _search_along(self, point: NewtonPoint, direction: Array) -> NewtonPoint:
         """Return the point along a direction; the step is halved until the rounded objective falls sufficiently."""
         along, slope = self._rows.times(direction), float(np.vdot(point.gradient, direction))
-        for halvings in range(MAX_HALVINGS):
+        for halvings in range(MAX_NEWTON_STEP_HALVINGS):
             length = 0.5**halvings
             w, eta = point.w + length * direction, point.eta + length * along
             response = self._respond(eta)
             value = half_square(w) + response.held
-            if value <= point.value + SUFFICIENT_DECREASE * length * slope + VALUE_ROUNDING * abs(point.value):
+            if value <= point.value + SUFFICIENT_NEWTON_DECREASE * length * slope + VALUE_ROUNDING * abs(point.value):
                 break
         return self._evaluate(w, eta, response)
 
@@ -170,7 +182,7 @@ class MarginNewton:
         curved = np.flatnonzero(h)
         if len(curved) <= max(0.5 * rows.n_rows, rows.n_columns - 1):
             rows, h = rows.take(curved), h[curved]
-        if min(rows.n_rows, rows.n_columns) > MAX_FACTORIZED:
+        if min(rows.n_rows, rows.n_columns) > self._max_factorized:
             return self._solve_iteratively(rows, h, point)
         if rows.n_rows < rows.n_columns:  # by Woodbury's identity, in the space of the rows
             between = rows.outer()
@@ -184,13 +196,13 @@ class MarginNewton:
     def _solve_iteratively(self, rows: MarginRows, h: Array, point: NewtonPoint) -> Array:
         """Return the direction to one digit at first, and to more near the end (Dembo and others 1982)."""
         bend = 1.0 + rows.column_squares(h)
-        portion = min(CG_RESIDUAL, point.objectives.share**0.25)
+        portion = min(NEWTON_STEP_RESIDUAL, point.objectives.share**0.25)
         return newton_direction(
             lambda v, _: v + rows.transposed_times(h * rows.times(v)),
             lambda r: np.asarray(r / bend),
             -point.gradient,
             tolerance=lambda length: portion,
-            most_steps=MAX_CG_PRODUCTS,
+            most_steps=MAX_NEWTON_STEP_PRODUCTS,
         ).value
 
     def solution(self) -> Solution:

@@ -30,7 +30,7 @@ from mercer.svm import _linear_loops as loops
 from mercer.svm._box_problem import Margins
 
 #: gaps below this portion of the objective may be rounding
-LEAST_GAP = 1e-12
+LEAST_RELATIVE_GAP = 1e-12
 #: weights below this have no finite inverse
 LEAST_WEIGHT = 1e-300
 #: least initial width by which corners are rounded: with a smaller one the curvature would overflow
@@ -203,7 +203,7 @@ class MarginLosses:
 
     @cached_property
     def smooth(self) -> bool:
-        """Whether no loss has a corner."""
+        """Return whether no loss has a corner."""
         return bool(((self.bend > 0) | (self.upper == self.lower)).all())
 
     @property

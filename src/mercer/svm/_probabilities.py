@@ -21,10 +21,13 @@ from mercer.base.kernel_choice import sample_row_numbers
 from mercer.svm.calibration import SupportSpan, fit_scale
 from mercer.svm.one_against_one import class_pairs, compute_smallest_margins, raise_winner
 
-Among = Callable[[Array, Array], Array]
+#: k(x, z) of support vectors by their positions
+SupportKernel = Callable[[Array, Array], Array]
 
-#: rows whose leave-one-out decisions fit the scale, and free support vectors that span a machine, at most
-MAX_CALIBRATION_ROWS = MAX_FREE_VECTORS = 2000
+#: largest number of rows whose leave-one-out decisions fit the scale
+MAX_CALIBRATION_ROWS = 2000
+#: largest number of free support vectors that span a machine
+MAX_FREE_VECTORS = 2000
 #: support vectors of several machines up to which their whole kernel matrix is computed once
 MAX_SHARED_VECTORS = 2000
 #: relative distance from its bound at which a coefficient counts as bounded
@@ -79,7 +82,7 @@ class Calibration:
         intercept: Array,
         fit_intercept: bool,
     ) -> Self:
-        """Collect what a fit has found.
+        """Collect the results of a fit.
 
         Parameters
         ----------
@@ -109,18 +112,18 @@ class Calibration:
     def n_classes(self) -> int:
         return int(self.own.shape[1])
 
-    def scale(self, among: Among | None) -> float:
+    def scale(self, among: SupportKernel | None) -> float:
         """Return τ, fitted on the first call; `among` gives k(x, z) of support vectors by their positions."""
         if "scale" not in self.found and among is not None:
             margins = compute_smallest_margins(self._decisions(among), self.n_classes)
             self.found["scale"] = float(fit_scale(margins, self.codes, self.weight).value)
         return self.found["scale"]
 
-    def _decisions(self, among: Among) -> Array:
+    def _decisions(self, among: SupportKernel) -> Array:
         """Return leave-one-out decisions of all pairs.
 
-        A row that is no support vector has NaN for pairs without its own class: its margins in its own pairs are 1 or
-        more, so that the others hardly matter.
+        A row that is not a support vector has NaN for pairs without its own class: its margins in its own pairs are 1
+        or more, so that the others hardly matter.
         """
         if self.n_classes > 2 and len(self.columns) <= MAX_SHARED_VECTORS:  # pairs of classes share support vectors
             among = _read_matrix(among(every := np.arange(len(self.columns)), every))
@@ -138,7 +141,7 @@ class Calibration:
             self._leave_out(decisions[:, p], self.columns[:, p], np.isin(self.support_codes, (i, j)), among)
         return decisions
 
-    def _leave_out(self, decision: Array, beta: Array, in_pair: Array, among: Among) -> None:
+    def _leave_out(self, decision: Array, beta: Array, in_pair: Array, among: SupportKernel) -> None:
         """Subtract from the decisions of a pair the contribution of each row to its own decision, β S²."""
         size = np.abs(beta)
         free = np.flatnonzero(in_pair & (size > 0) & (size < (1 - AT_BOUND) * self.bounds))
@@ -150,7 +153,7 @@ class Calibration:
         support = self.positions[rows]
         decision[rows] -= beta[support] * self._squared_distances(support, free, among)
 
-    def _squared_distances(self, support: Array, free: Array, among: Among) -> Array:
+    def _squared_distances(self, support: Array, free: Array, among: SupportKernel) -> Array:
         """Return S² of support vectors, given which of them are free."""
         if not len(free):
             return np.asarray(self.diagonal[support])
@@ -164,7 +167,7 @@ class Calibration:
         return squares
 
 
-def _read_matrix(K: Array) -> Among:
+def _read_matrix(K: Array) -> SupportKernel:
     """Return a function that reads k(x, z) from a matrix."""
     return lambda a, b: K[np.ix_(a, b)]
 

@@ -27,11 +27,11 @@ from mercer.optim.problem import Problem
 #: added to the diagonal of the kernel matrix of free support vectors, relative to it, which equal rows make singular
 SPAN_RIDGE = 1e-10
 #: least scale, for scores without information: probabilities are nearly equal, in the order of the scores
-SMALLEST_SCALE = 1e-3
+SMALLEST_SCORE_SCALE = 1e-3
 #: relative change of the scale at which the search for the maximum of its likelihood ends
 SCALE_TOLERANCE = 1e-10
 #: largest slope of the likelihood that is certified, in standard errors of the scale
-STANDARD_ERRORS = 1e-6
+CERTIFIED_STANDARD_ERRORS = 1e-6
 #: Newton or bisection steps of the search
 MAX_SCALE_STEPS = 200
 
@@ -121,7 +121,7 @@ def fit_scale(scores: Array, codes: Array, weight: Array | None = None, *, rows:
     weight = np.ones(n) if weight is None else weight / weight.mean()
     size = float(np.abs(scores).mean())
     if size == 0 or n == 0:
-        return Solution(SMALLEST_SCALE, _certify_at_bound("the scores are all 0"), ())
+        return Solution(SMALLEST_SCORE_SCALE, _certify_at_bound("the scores are all 0"), ())
     scores = scores / size
     n_rows = n if rows is None else rows
     target = np.full((n, k), 1.0 / ((n_rows + 2) * (k - 1)))
@@ -132,22 +132,24 @@ def fit_scale(scores: Array, codes: Array, weight: Array | None = None, *, rows:
 
 
 def _certify(scores: Array, weight: Array, wanted: float, tau: float) -> Certificate:
-    if tau == SMALLEST_SCALE:
+    if tau == SMALLEST_SCORE_SCALE:
         return _certify_at_bound("the likelihood falls from the smallest scale on")
     mean, variance = _compute_moments(scores, weight, tau)
     slope = abs(wanted - mean) / np.sqrt(variance) if variance > 0 else abs(wanted - mean)
-    return Certificate("gradient norm", float(slope), STANDARD_ERRORS, "the slope of a concave likelihood vanishes")
+    return Certificate(
+        "gradient norm", float(slope), CERTIFIED_STANDARD_ERRORS, "the slope of a concave likelihood vanishes"
+    )
 
 
 def _certify_at_bound(sentence: str) -> Certificate:
-    return Certificate("KKT", 0.0, STANDARD_ERRORS, sentence)
+    return Certificate("KKT", 0.0, CERTIFIED_STANDARD_ERRORS, sentence)
 
 
 def _find_scale(scores: Array, weight: Array, wanted: float) -> tuple[float, list[float]]:
     """Find the τ with Σ w E[score] = wanted by Newton's method between bounds; return it and all steps."""
     low, high, tau, trace = 0.0, np.inf, 1.0, [1.0]
     if _compute_moments(scores, weight, 0.0)[0] >= wanted:
-        return SMALLEST_SCALE, trace
+        return SMALLEST_SCORE_SCALE, trace
     for _ in range(MAX_SCALE_STEPS):
         mean, variance = _compute_moments(scores, weight, tau)
         low, high = (tau, high) if mean < wanted else (low, tau)
@@ -158,7 +160,7 @@ def _find_scale(scores: Array, weight: Array, wanted: float) -> tuple[float, lis
         if abs(step - tau) <= SCALE_TOLERANCE * tau:
             break
         tau = step
-    return max(trace[-1], SMALLEST_SCALE), trace
+    return max(trace[-1], SMALLEST_SCORE_SCALE), trace
 
 
 def fit_sigmoid(scores: Array, targets: Array, weight: Array | None = None) -> Solution:

@@ -28,20 +28,20 @@ from mercer.report.wording import format_count
 from mercer.svm._box_problem import BoxPoint, BoxProblem, BoxProgress, BoxScores, balance_coefficients, is_free
 from mercer.svm._dual_loops import compute_scores
 from mercer.svm._margin_newton import MarginNewton, NewtonPoint, half_square
-from mercer.svm._margins import LEAST_GAP, MarginLosses, MarginObjectives, MarginProblem, MarginRows
+from mercer.svm._margins import LEAST_RELATIVE_GAP, MarginLosses, MarginObjectives, MarginProblem, MarginRows
 
 #: required gap, as a portion of the objective, for a tolerance of 1
 GAP_PER_VIOLATION = 1e-2
 #: constant column for features whose squares have a mean of 1, which makes the penalty of the intercept slight
-CONSTANT = 10.0
+INTERCEPT_CONSTANT = 10.0
 #: largest constant, for losses whose C has a small sum
-MAX_CONSTANT = 1e100
+MAX_INTERCEPT_CONSTANT = 1e100
 #: least size of features that are not rescaled
 MIN_SIZE = 1e-2
 #: largest size of features that are not rescaled
 MAX_SIZE = 1e2
 #: Newton steps, if no limit is given
-MAX_STEPS = 1000
+MAX_FEATURE_STEPS = 1000
 #: cap of the bounds of β, for features and targets of about 1
 BOUND_CAP = 1e9
 #: share of the cap up to which the cap has no influence on β
@@ -114,7 +114,7 @@ def solve(
     FitInterrupted
         On Ctrl-C, with the solution so far.
     """
-    descent = _FeatureMachine(problem, tolerance, MAX_STEPS if max_iter < 0 else max_iter, time_limit)
+    descent = _FeatureMachine(problem, tolerance, MAX_FEATURE_STEPS if max_iter < 0 else max_iter, time_limit)
     try:
         with blas_for(1):  # rows are read in threads, and BLAS's own threads would spin in between
             descent.run(start, callback)
@@ -139,7 +139,7 @@ class _FeatureMachine:
         rows = problem.rows
         assert isinstance(rows, FeatureRows)
         self._problem, self._rows, self._most_steps = problem, rows, most_steps
-        self._required, self._time_limit = max(GAP_PER_VIOLATION * tolerance, LEAST_GAP), seconds
+        self._required, self._time_limit = max(GAP_PER_VIOLATION * tolerance, LEAST_RELATIVE_GAP), seconds
         self._began = time.perf_counter()
         self._unit = float(np.abs(problem.target).max(initial=0.0)) or 1.0
         self._beta_unit = rows.size**2 / self._unit  # scaled β for an original β of 1
@@ -192,7 +192,9 @@ class _FeatureMachine:
     def _constant(self) -> float:
         """Return a constant for which moving the intercept by 1 has a penalty of at most 1/200 of the sum of C."""
         total = float(np.maximum(self._losses.upper, -self._losses.lower).sum())
-        return min(CONSTANT / min(1.0, total**0.5), MAX_CONSTANT) if total > 0 else CONSTANT
+        return (
+            min(INTERCEPT_CONSTANT / min(1.0, total**0.5), MAX_INTERCEPT_CONSTANT) if total > 0 else INTERCEPT_CONSTANT
+        )
 
     def _update_best(self) -> None:
         """Evaluate the current point, and keep the best."""
@@ -215,7 +217,7 @@ class _FeatureMachine:
             return at(0.0)
         own, other = at(intercept), at(self._intercept(beta, f))
         # of equally good intercepts, prefer that on the margin, or in the middle, as `_dual` does
-        is_as_good = other.objectives.primal <= own.objectives.primal * (1 + LEAST_GAP)
+        is_as_good = other.objectives.primal <= own.objectives.primal * (1 + LEAST_RELATIVE_GAP)
         return other if is_as_good else own
 
     def _intercept(self, beta: Array, f: Array) -> float:
@@ -257,7 +259,7 @@ class FreeIntercept(MarginNewton):
     @property
     def is_stuck(self) -> bool:
         """Return whether only rounding is left."""
-        return not self.objectives.share <= self._aim or self._aim <= LEAST_GAP**2
+        return not self.objectives.share <= self._aim or self._aim <= LEAST_RELATIVE_GAP**2
 
     def aim_lower(self) -> None:
         self._aim *= 0.1

@@ -23,7 +23,7 @@ from mercer._threads import blas_for, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.kernels import Gram
-from mercer.kernels.gram import TILE_SIDE, Cut, GivenMatrix
+from mercer.kernels.gram import GRAM_TILE_SIDE, Cut, GivenMatrix
 from mercer.kernels.pivoted import PivotedCholesky
 from mercer.kernels.row_loops import add_both
 from mercer.optim.krylov import conjugate_gradient
@@ -84,9 +84,9 @@ class KeptTriangle:
         if isinstance(K, GivenMatrix) or 0.5 * K.dtype.itemsize * K.shape[0] ** 2 <= available:
             tiles = list(K.lower(lambda rows, columns, tile: (rows, columns, tile)))
             return cls(K.shape[0], tiles[0][2].dtype, tiles, [], K)
-        blocks = row_blocks(K.shape[0], TILE_SIDE)
+        blocks = row_blocks(K.shape[0], GRAM_TILE_SIDE)
         cuts = [(rows, columns) for k, rows in enumerate(blocks) for columns in blocks[: k + 1]]
-        many = int(max(0.0, available) // (TILE_SIDE**2 * K.dtype.itemsize))
+        many = int(max(0.0, available) // (GRAM_TILE_SIDE**2 * K.dtype.itemsize))
         tiles = list(ordered_stream(lambda cut: (*cut, K.tile(*cut)), cuts[:many]))
         return cls(K.shape[0], K.dtype, tiles, cuts[many:], K)
 
