@@ -113,7 +113,7 @@ def test_more_values_than_bytes_can_hold_are_refused(values: pa.Array) -> None:
 )
 def test_types_that_polars_does_not_have_are_refused(values: pa.Array) -> None:
     """Its errors are of no class of Python's, and some are no `Exception`."""
-    with pytest.raises(DataError, match="no frame"):
+    with pytest.raises(DataError, match="not a frame"):
         frame_of_bytes(stream(pa.table({"a": values})), "polars")
 
 
@@ -139,7 +139,7 @@ def test_bytes_that_are_no_frame_are_told() -> None:
     whole = stream(TABLE)
     rng = np.random.default_rng(0)
     for end in range(0, len(whole) - 8, 13):  # the last eight only say that it ends
-        with pytest.raises(DataError, match="no frame"):
+        with pytest.raises(DataError, match="not a frame"):
             frame_of_bytes(whole[:end], "pyarrow")
     for _ in range(200):
         changed = whole.copy()

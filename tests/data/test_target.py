@@ -45,7 +45,7 @@ def test_a_name_that_occurs_twice() -> None:
 
 
 def test_no_frame() -> None:
-    with pytest.raises(DataError, match="not out of dict"):
+    with pytest.raises(DataError, match="this is a dict"):
         split_target({"x": [1], "y": [2]}, "y")
 
 

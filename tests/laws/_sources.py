@@ -16,11 +16,14 @@ from pyarrow import csv, dataset, feather, parquet
 from sklearn.datasets import dump_svmlight_file
 
 import mercer.data
+from mercer.data import Reading
 from mercer.data.sources.base import Piece, Source
 
 ROWS = 240
 #: rows of the end that have a level of their own, fewer than any block has
 LAST = 4
+#: blocks and pieces so small that 240 rows are many pieces
+SMALL = Reading(block_bytes=1500, piece_bytes=1000)
 NUMBERS = ("a", "big")
 COUNTS = ("n", "m", "k")
 
@@ -144,7 +147,7 @@ def kind(function: Opened) -> Opened:
 
 def _file(name: str, **more: Any) -> Opened:
     def opened(folder: Path, asked: Asked, rows: int | None) -> Source:
-        return mercer.data.open(folder / name, rows=rows, **asked.columns, **more)
+        return mercer.data.open(folder / name, rows=rows, reading=SMALL, **asked.columns, **more)
 
     return opened
 
@@ -167,7 +170,7 @@ KINDS |= {
 
 @kind
 def Parquet_pattern(folder: Path, asked: Asked, rows: int | None) -> Source:
-    return mercer.data.open(str(folder / "parquet" / "*.parquet"), rows=rows, **asked.columns)
+    return mercer.data.open(str(folder / "parquet" / "*.parquet"), rows=rows, reading=SMALL, **asked.columns)
 
 
 @kind
@@ -181,7 +184,7 @@ def DuckDB_relation(folder: Path, asked: Asked, rows: int | None) -> Source:
 
 @kind
 def pyarrow_dataset(folder: Path, asked: Asked, rows: int | None) -> Source:
-    return mercer.data.open(dataset.dataset(folder / "parquet"), rows=rows, **asked.columns)
+    return mercer.data.open(dataset.dataset(folder / "parquet"), rows=rows, reading=SMALL, **asked.columns)
 
 
 @kind
@@ -244,7 +247,7 @@ def svmlight(folder: Path, asked: Asked, rows: int | None) -> Source:
     path = folder / f"{'-'.join(asked.features)}-{asked.target}.svm"
     if not path.exists():
         dump_svmlight_file(asked.array(), asked.values(asked.target), str(path), zero_based=True)
-    return mercer.data.open(path, rows=rows, features=len(asked.features))
+    return mercer.data.open(path, rows=rows, reading=SMALL, features=len(asked.features))
 
 
 #: kinds that hold an array, and no words

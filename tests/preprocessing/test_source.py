@@ -11,9 +11,9 @@ import pytest
 
 from mercer import TableFeatures
 from mercer._errors import ColumnTypeError, EmptyDataError, MercerError, NonFiniteError
-from mercer.data import seen_values
-from mercer.data.sources.at_once import read_all
+from mercer.data import column_values
 from mercer.data.sources.memory import MemorySource
+from mercer.data.sources.read_all import read_all
 
 ROWS = 230
 
@@ -78,7 +78,7 @@ def test_a_source_has_the_zone_of_its_dates():
 def test_columns_of_many_different_values_are_judged_in_bounded_memory(monkeypatch):
     X = pandas_frame()
     expected = TableFeatures(kinds={"name": "category"}).fit(X)
-    monkeypatch.setattr(seen_values, "MOST_LABELS", 20)
+    monkeypatch.setattr(column_values, "MOST_LABELS", 20)
     streamed = TableFeatures(kinds={"name": "category"}).fit(MemorySource(X, rows=33))
     kinds = [column.kind for column in streamed.schema_]
     assert kinds == [column.kind for column in expected.schema_]

@@ -65,7 +65,7 @@ def _with_metadata(frame: Any, words: Mapping[int, Mapping[bytes, str]]) -> Any:
     return pa.Table.from_arrays(frame.columns, schema=pa.schema(fields, frame.schema.metadata))
 
 
-class Declared(NamedTuple):
+class Declarations(NamedTuple):
     """The declarations about a column; None if there are none.
 
     The decimal mark of its numbers, the order of its dates, and the likely decimal mark apply to strings.
@@ -77,14 +77,14 @@ class Declared(NamedTuple):
     likely: str | None = None
 
 
-def declared(table: Table, position: int) -> Declared:
-    """Return what was declared about a column."""
+def declarations_of(table: Table, position: int) -> Declarations:
+    """Return the declarations about a column."""
     if table.library != "pyarrow":
-        return Declared()
+        return Declarations()
     words = table.storage.frame.to_native().schema.field(position).metadata  # type: ignore[attr-defined]
     if not words:
-        return Declared()
+        return Declarations()
     kind, *marks = (
         None if (word := words.get(key)) is None else word.decode() for key in (KEY, DECIMAL, DATES, LIKELY)
     )
-    return Declared(None if kind is None else Kind(kind), *marks)
+    return Declarations(None if kind is None else Kind(kind), *marks)

@@ -17,8 +17,8 @@ from mercer._suggest import did_you_mean, quoted
 from mercer._typing import Array
 from mercer.data.coding import Coded, drop_missing_words, label_array
 
-#: codes are int32, of which one is for missing values
-MOST_BUCKETS = 2**31 - 2
+#: largest number of buckets: codes are int32, and one is for missing values
+MAX_BUCKETS = 2**31 - 2
 
 #: code of values without a column
 ZEROS = -1
@@ -210,9 +210,8 @@ class Levels:
         labels, positions = _occurring(drop_missing_words(coded, self._place))
         self._refuse_other_type(column, labels)
         known = [self._place.get(label, self.unseen) for label in labels]
-        codes = np.array([*known, self.missing], dtype=np.int32)[
-            positions
-        ]  # the code −1 (missing) selects the last one
+        table = np.array([*known, self.missing], dtype=np.int32)  # position −1 (missing) selects the last entry
+        codes = table[positions]
         if REFUSED in (self.missing, self.unseen) and (refused := codes == REFUSED).any():
             raise self._refusal(column, int(np.argmax(refused)), labels, positions)
         return np.asarray(np.maximum(codes - np.int32(self.drop_first), ZEROS), dtype=np.int32)
@@ -235,10 +234,10 @@ class Levels:
         spelt = {str(label) for label in self._place}
         if (same := next((label for label in labels if str(label) in spelt), None)) is None:
             return
-        fitted, given = types
+        fitted, now = types
         raise UnseenCategoryError(
-            f"Column {column!r} was fitted to {fitted} and has {given} now, {same!r} for one, so that no value is a "
-            f"known level. Convert the column to {fitted}."
+            f"Column {column!r} was fitted to {fitted} but has {now}, such as {same!r}, so that no value is a known "
+            f"level. Convert the column to {fitted}."
         )
 
     @cached_property
@@ -264,7 +263,7 @@ def _is_text(label: Any) -> bool:
     return isinstance(label, str)
 
 
-@stored(buckets=whole(1, MOST_BUCKETS))
+@stored(buckets=whole(1, MAX_BUCKETS))
 @dataclass(frozen=True, eq=False)
 class HashedLevels:
     """A fixed number of columns for any number of levels: a hash determines the column of each value.

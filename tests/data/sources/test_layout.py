@@ -60,7 +60,7 @@ def test_weights_and_offsets_are_finite_numbers(tmp_path: Path, role: str, value
 
 
 def test_weights_that_are_words() -> None:
-    with pytest.raises(ColumnTypeError, match="Column 'w' is to hold weights or offsets, but has the type string"):
+    with pytest.raises(ColumnTypeError, match="Column 'w' must hold weights or offsets, but has the type string"):
         list(mercer.data.open(pa.table({"x": [1], "w": ["heavy"]}), weight="w"))
 
 

@@ -11,11 +11,11 @@ import re
 from functools import lru_cache
 from typing import BinaryIO, NamedTuple
 
-#: lines before the first record that hold nothing
+#: blank lines before the first record
 BLANK = re.compile(r"\ufeff?(?:[ \t\f\v]*+(?:\r\n?|\n))*+")
 LINE_END = re.compile(r"\r\n?|\n")
-#: pairs of quotation marks at the end of a file that are looked at before all of it is
-MOST_PAIRS = 1000
+#: runs of quotation marks that are checked from the end of a file before the whole file is searched
+MAX_QUOTE_RUNS = 1000
 QUOTED = r'"((?:[^"]|"")*+)(?:"|\Z)'
 
 
@@ -34,7 +34,7 @@ def first_record(text: str, separator: str, *, quoted: bool, names: bool = False
     fields = []
     while True:
         found = field.match(text, place)
-        assert found is not None  # nothing is a field, too
+        assert found is not None  # an empty field also matches
         inside = next((part for part in found.groups()[:2] if part is not None), None)
         fields.append(("" if inside is None else inside.replace('""', '"')) + (found["rest"] or ""))
         place = found.end()
@@ -76,7 +76,7 @@ def _may_be_unclosed(octets: mmap.mmap, mark: bytes) -> bool:
     occur.
     """
     stop = len(octets)
-    for _ in range(MOST_PAIRS):
+    for _ in range(MAX_QUOTE_RUNS):
         if (last := octets.rfind(b'"', 0, stop)) < 0:
             return False
         stop = last
@@ -95,7 +95,7 @@ def _first_line(text: str) -> str:
 def _field(separator: str, quoted: bool, names: bool) -> re.Pattern[str]:
     mark = re.escape(separator)
     after = rf"(?P<rest>[^{mark}\r\n]*+)"
-    # both groups of what is in quotation marks exist always, so that they can be asked for
+    # "((?!))" never matches, but keeps the number of groups the same
     marked = QUOTED if quoted else "((?!))"
     spaced = rf' ++"((?:[^"\r\n]|"")*+)" *+(?={mark}|[\r\n]|\Z)' if quoted and names else "((?!))"
     return re.compile(rf"(?:{spaced}|(?:{marked})?{after})(?P<end>{mark}|\r\n?|\n|\Z)")

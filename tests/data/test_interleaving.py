@@ -12,7 +12,7 @@ import pytest
 
 from mercer import GaussianNB
 from mercer.data import Table
-from mercer.data.side_by_side import MIN_VALUES_FOR_LOOP, rows_of_arrow
+from mercer.data.interleaving import MIN_VALUES_FOR_LOOP, rows_of_arrow
 from mercer.data.storages.frame_columns import SeriesColumn
 
 MANY = MIN_VALUES_FOR_LOOP // 4 + 3

@@ -13,7 +13,7 @@ from pyarrow import parquet
 import mercer
 import mercer.data
 from mercer._errors import TooLargeError
-from mercer.data.sources.at_once import read_all
+from mercer.data.sources.read_all import read_all
 
 TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
 
