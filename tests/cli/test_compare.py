@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mercer
-from mercer.comparison import comparing
+from mercer.comparison import _cross_validation
 from mercer.comparison.sections import whole
 from tests._ctrl_c import interrupt, interrupted_at
 from tests.cli._program import Run
@@ -127,7 +127,7 @@ def test_the_seed_deals_the_rows(run: Run) -> None:
 
 
 def test_ctrl_c_prints_what_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing.Race, "_run", interrupted_at(2, comparing.Race._run))
+    monkeypatch.setattr(_cross_validation.CrossValidationRun, "_run", interrupted_at(2, _cross_validation.CrossValidationRun._run))
     result = run("compare", "iris", *QUICK)
     assert result.exit_code == 130
     assert "NaiveBayes" in result.stdout
@@ -136,7 +136,7 @@ def test_ctrl_c_prints_what_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_ctrl_c_before_anything_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing.Race, "_run", interrupt)
+    monkeypatch.setattr(_cross_validation.CrossValidationRun, "_run", interrupt)
     result = run("compare", "iris", *QUICK)
     assert (result.exit_code, result.stdout) == (130, "")
 

@@ -181,7 +181,7 @@ def test_a_checkpoint_is_gone_when_the_model_is_there(run: Run, people: Path, tm
     kept = ["--model", "NaiveBayes", "--checkpoint", tmp_path / "kept"]
     told = run("fit", people, "--target", "size", *kept, "-o", tmp_path / "m")
     assert told.exit_code == 0, told.output
-    assert "for --checkpoint" in told.stderr
+    assert "because of --checkpoint" in told.stderr
     assert not (tmp_path / "kept").exists()
     assert (tmp_path / "m").exists()
 

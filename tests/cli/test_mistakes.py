@@ -150,7 +150,7 @@ MISTAKES = [
     ("predict cut.mercer people.csv", "cut.mercer"),
     ("predict poeple.mercer people.csv", "poeple.mercer"),
     ("predict people.csv people.csv", "people.csv"),
-    ("explain people.mercer 80 --data people.csv", "'people.csv' has rows 0 to 79, and none numbered 80."),
+    ("explain people.mercer 80 --data people.csv", "'people.csv' has rows 0 to 79, but not row 80."),
     ("explain people.mercer 3", "Row 3 needs a table: mercer explain people.mercer 3 --data DATA."),
     (
         "explain people.mercer people.csv",
@@ -226,7 +226,7 @@ def test_permission_is_looked_at_before_anything_is_computed(
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     result = run("compare", "people.csv", "--target", "size", "--report", "report.html")
     assert result.exit_code == 3
-    assert result.stderr == "mercer: 'report.html' cannot be written: permission denied. Name another place.\n"
+    assert result.stderr == "mercer: 'report.html' cannot be written: permission denied. Name another file.\n"
 
 
 def test_a_port_in_use(run: Run, folder: Path) -> None:
@@ -313,4 +313,4 @@ def test_a_file_that_only_python_reads(run: Run, folder: Path) -> None:
     result = run("fit", "a.svm", "--target", "y", "-o", "a.mercer")
     assert result.exit_code == 2
     assert "'a.svm' is an svmlight file" in result.stderr.splitlines()[-1]
-    assert "write them as CSV" in run("fit", "a.svm", "--target", "y", "--stream", "-o", "a.mercer").stderr
+    assert "write the rows as CSV" in run("fit", "a.svm", "--target", "y", "--stream", "-o", "a.mercer").stderr

@@ -100,7 +100,7 @@ class TestExplain:
         mercer.save(model, tmp_path / "m")
         assert run("predict", tmp_path / "m", people, "-q").stdout.count("\n") == 81
         told = run("explain", tmp_path / "m", '{"height": 1.9, "size": "huge"}')
-        assert told.stderr.count("'huge', never seen") == 1
+        assert told.stderr.count("'huge', which did not occur in the fit") == 1
         assert "scale(height)" in told.stdout
 
     def test_a_kernel_machine_has_drivers_and_shapley_values(self, run: Run, people: Path, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ MISSING_MARKS = frozenset(
 )
 #: separators of thousands, besides the comma or point that is not the decimal mark
 THOUSANDS = "'’ \u00a0\u202f"
-NUMBER = re.compile(
+NUMBER_TEXT = re.compile(
     r"(?P<sign>[+\-−]?)\s*(?P<before>[^\d\s.,'’+\-−()%]*)\s*(?P<inner>[+\-−]?)"
     r"(?P<digits>\d[\d.,'’ \u00a0\u202f]*|[.,]\d+)"
     r"(?P<exponent>[eE][+-]?\d+)?\s*(?P<after>[^\d\s.,'’+\-−()]*)"
@@ -35,16 +35,16 @@ NUMBER = re.compile(
 CURRENCIES = frozenset({"USD", "EUR", "GBP", "CHF", "JPY", "US$", "R$", "C$", "A$", "kr", "Kr", "zł", "Ft", "Kč"})
 #: units of currency with a decimal point
 POINTED = frozenset({"$", "US$", "C$", "A$", "USD", "£", "GBP", "¥", "JPY"})
-DECIMALS = {",": "decimal comma", ".": "decimal point"}
+DECIMAL_MARKS = {",": "decimal comma", ".": "decimal point"}
 
-ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year", "ymd": "year/month/day"}
+DATE_ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year", "ymd": "year/month/day"}
 CLOCK = r"(?:[ T,]+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d{1,6})?))?\s*(?P<half>[AaPp][Mm])?)?"
-SPELLED = {
+DATES_OF_DIGITS = {
     "ymd": re.compile(r"(?P<y>\d{4})(?P<mark>[/.-])(?P<m>\d{1,2})(?P=mark)(?P<d>\d{1,2})\.?" + CLOCK),
     "dmy": re.compile(r"(?P<d>\d{1,2})(?P<mark>[/.-])(?P<m>\d{1,2})(?P=mark)(?P<y>\d{4}|\d\d)" + CLOCK),
     "mdy": re.compile(r"(?P<m>\d{1,2})(?P<mark>[/.-])(?P<d>\d{1,2})(?P=mark)(?P<y>\d{4}|\d\d)" + CLOCK),
 }
-NAMED = (
+DATES_WITH_MONTH_NAMES = (
     re.compile(r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?[ -]?(?P<m>[A-Za-z]{3,9})\.?[ ,-]*(?P<y>\d{4}|\d\d)" + CLOCK),
     re.compile(r"(?P<m>[A-Za-z]{3,9})\.?[ -](?P<d>\d{1,2})(?:st|nd|rd|th)?[ ,-]+(?P<y>\d{4})" + CLOCK),
 )
@@ -92,7 +92,7 @@ class NumberFormat:
     @property
     def named(self) -> str:
         unit = f" and {self.unit!r}" if self.unit else ""
-        return f"numbers with a {DECIMALS[self.decimal]}{unit}"
+        return f"numbers with a {DECIMAL_MARKS[self.decimal]}{unit}"
 
 
 @stored(order=one_of("dmy", "mdy", "ymd"))
@@ -117,7 +117,7 @@ class DateFormat:
             return None
         if (label := label.strip()) in MISSING_MARKS:
             return self.missing
-        for pattern in (SPELLED[self.order], SPELLED["ymd"], *NAMED):
+        for pattern in (DATES_OF_DIGITS[self.order], DATES_OF_DIGITS["ymd"], *DATES_WITH_MONTH_NAMES):
             if (found := pattern.fullmatch(label)) is not None and (time := _time(found)) is not None:
                 return time
         return None
@@ -131,7 +131,7 @@ class DateFormat:
 
     @property
     def named(self) -> str:
-        return f"dates, {ORDERS[self.order]}"
+        return f"dates, {DATE_ORDERS[self.order]}"
 
 
 Format = NumberFormat | DateFormat
@@ -209,7 +209,7 @@ def may_have_format(labels: Iterable[Any]) -> bool:
     spelled = [word for word in words if word not in MISSING_MARKS]
     if all(_split_number(word) is not None for word in spelled):
         return True
-    return any(all(DateFormat(order).read(word) is not None for word in spelled) for order in ORDERS)
+    return any(all(DateFormat(order).read(word) is not None for word in spelled) for order in DATE_ORDERS)
 
 
 def _detect_number(words: list[str], decimal: str | None, marks: list[str], *, plain: bool) -> DetectedFormat | None:
@@ -233,7 +233,7 @@ def _detect_number(words: list[str], decimal: str | None, marks: list[str], *, p
     ambiguous = len(fits) > 1 and unit not in POINTED and all("," in each.digits for each in found)
     remarks = [f"unit {unit}"] if unit else []
     if mark == "," and any("," in each.digits for each in found):
-        remarks.append(DECIMALS[","])
+        remarks.append(DECIMAL_MARKS[","])
     if grouped:
         remarks.append("separators between thousands" + (" (--decimal , if they are decimal commas)" * ambiguous))
     return DetectedFormat(NumberFormat(mark, unit, _note(remarks, marks)), ambiguous)
@@ -245,9 +245,9 @@ def _note(remarks: list[str], marks: list[str]) -> str:
 
 
 def _detect_dates(words: list[str], order: str | None) -> DetectedFormat | None:
-    if order is not None and order not in ORDERS:
-        raise DataError(f"The order of dates must be {listed(list(ORDERS))}, not {order!r}.")
-    fits = [each for each in ORDERS if all(DateFormat(each).read(word) is not None for word in words)]
+    if order is not None and order not in DATE_ORDERS:
+        raise DataError(f"The order of dates must be {listed(list(DATE_ORDERS))}, not {order!r}.")
+    fits = [each for each in DATE_ORDERS if all(DateFormat(each).read(word) is not None for word in words)]
     if order is not None:
         fits = [each for each in fits if each == order]
     if not fits:
@@ -258,14 +258,14 @@ def _detect_dates(words: list[str], order: str | None) -> DetectedFormat | None:
     slashes = any("/" in word for word in words)
     chosen = fits[0] if not ambiguous else "mdy" if slashes else "dmy"
     other = next((each for each in fits if each != chosen), "")
-    doubt = f" by default: no day is above 12 (--dates {other} for {ORDERS[other]})" if ambiguous else ""
-    return DetectedFormat(DateFormat(chosen, f"read as dates, {ORDERS[chosen]}{doubt}"), ambiguous)
+    doubt = f" by default: no day is above 12 (--dates {other} for {DATE_ORDERS[other]})" if ambiguous else ""
+    return DetectedFormat(DateFormat(chosen, f"read as dates, {DATE_ORDERS[chosen]}{doubt}"), ambiguous)
 
 
 def _split_number(word: str) -> _NumberParts | None:
     """Return sign, digits and unit of a number, or None; numbers in parentheses are negative."""
     negative = word.startswith("(") and word.endswith(")")
-    found = NUMBER.fullmatch(word[1:-1].strip() if negative else word)
+    found = NUMBER_TEXT.fullmatch(word[1:-1].strip() if negative else word)
     if found is None or (found["sign"] and found["inner"]) or (found["before"] and found["after"]):
         return None
     unit = found["before"] or found["after"]

@@ -25,9 +25,9 @@ ZEROS = -1
 #: code of values that are not allowed
 REFUSED = -2
 #: name of the level of rare values
-INFREQUENT = "infrequent"
+INFREQUENT_LEVEL = "infrequent"
 #: name of the level of missing values
-MISSING = "nan"
+MISSING_LEVEL = "nan"
 
 
 @stored(labels=values("k"), counts=reals("k", least=0))
@@ -192,7 +192,7 @@ class Levels:
 
     def names(self, column: str) -> list[str]:
         """Return a name for each column, as in scikit-learn; labels that print alike are written as in code."""
-        extra = [MISSING] * self.own_missing + [INFREQUENT] * self.pooled
+        extra = [MISSING_LEVEL] * self.own_missing + [INFREQUENT_LEVEL] * self.pooled
         printed = list(map(str, map(float, self.kept) if self._fractional() else self.kept))
         times = Counter([*printed, *extra])
         shown = [text if times[text] == 1 else repr(self.kept[j]) for j, text in enumerate(printed)]
@@ -282,7 +282,8 @@ class HashedLevels:
 
     def names(self, column: str) -> list[str]:
         """Return a name for each bucket, and that of missing values last."""
-        return [f"{column}_hash{j}" for j in range(self.buckets)] + [f"{column}_{MISSING}"] * (self.missing == "level")
+        extra = [f"{column}_{MISSING_LEVEL}"] * (self.missing == "level")
+        return [f"{column}_hash{j}" for j in range(self.buckets)] + extra
 
     def codes(self, column: str, coded: Coded) -> Array:
         """Return the column of each value, −1 for none."""

@@ -9,7 +9,7 @@ from mercer._errors import DataError
 from mercer.data.kinds import Kind
 
 #: units of time, from coarse to fine
-UNITS = ("s", "ms", "us", "ns")
+TIME_UNITS = ("s", "ms", "us", "ns")
 #: assumed bytes of a value without a fixed width: an average word
 WORD_BYTES = 24
 
@@ -81,7 +81,7 @@ def _common_time(one: Any, other: Any) -> Any:
     import pyarrow as pa
 
     zones = {getattr(kind, "tz", None) for kind in (one, other)}
-    unit = max((getattr(kind, "unit", "s") for kind in (one, other)), key=UNITS.index)
+    unit = max((getattr(kind, "unit", "s") for kind in (one, other)), key=TIME_UNITS.index)
     return pa.timestamp(unit, zones.pop()) if len(zones) == 1 else None
 
 

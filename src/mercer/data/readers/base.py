@@ -23,7 +23,7 @@ Held = Literal["text", "number", "category", "boolean", "date", "verbatim"]
 TYPED = frozenset({"boolean", "date", "verbatim"})
 
 #: the remedy for a table that does not fit into memory
-TOO_LARGE = "read it piece by piece (mercer.data.open, `mercer fit --stream`), or take some of its rows"
+TOO_LARGE_REMEDY = "read it piece by piece (mercer.data.open, `mercer fit --stream`), or take some of its rows"
 
 #: default number of bytes of text that are parsed at once: some ten thousand rows
 TEXT_BLOCK_BYTES = 1 << 22

@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 #: a whole number as written; digits with a leading zero are a code
-WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")
-FRACTION = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+WHOLE_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")
+DECIMAL_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 #: bound of whole numbers that are exact as floats, in which Excel stores them
 EXACT_WHOLE_BOUND = 2**53
 
@@ -36,9 +36,9 @@ def number_of(text: str) -> int | float | None:
     [12, -1.5, 1000.0, None, None, None]
     """
     text = text.strip()
-    if WHOLE.fullmatch(text):
+    if WHOLE_NUMBER.fullmatch(text):
         return int(text)
-    return float(text) if FRACTION.fullmatch(text) else None
+    return float(text) if DECIMAL_NUMBER.fullmatch(text) else None
 
 
 def column_of(values: Sequence[Any], markers: Collection[str], *, text: bool = False) -> Any:

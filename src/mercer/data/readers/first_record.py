@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import BinaryIO, NamedTuple
 
 #: blank lines before the first record
-BLANK = re.compile(r"\ufeff?(?:[ \t\f\v]*+(?:\r\n?|\n))*+")
+BLANK_LINES = re.compile(r"\ufeff?(?:[ \t\f\v]*+(?:\r\n?|\n))*+")
 LINE_END = re.compile(r"\r\n?|\n")
 #: runs of quotation marks that are checked from the end of a file before the whole file is searched
 MAX_QUOTE_RUNS = 1000
@@ -30,7 +30,7 @@ class Record(NamedTuple):
 def first_record(text: str, separator: str, *, quoted: bool, names: bool = False) -> Record:
     """Return the first record that is not blank; in a line of names, blanks before a quotation mark are ignored."""
     field = _field(separator, quoted, names)
-    start = place = BLANK.match(text).end()  # type: ignore[union-attr]
+    start = place = BLANK_LINES.match(text).end()  # type: ignore[union-attr]
     fields = []
     while True:
         found = field.match(text, place)
@@ -44,7 +44,7 @@ def first_record(text: str, separator: str, *, quoted: bool, names: bool = False
 
 def most_frequent(separators: str, text: str) -> str:
     """Return the character that is most frequent in the first line outside quotation marks, or anywhere in it."""
-    text = text[BLANK.match(text).end() :]  # type: ignore[union-attr]
+    text = text[BLANK_LINES.match(text).end() :]  # type: ignore[union-attr]
     for line in (_first_line(re.sub(rf"(?<![^{re.escape(separators)}\r\n]){QUOTED}", "", text)), _first_line(text)):
         if any(separator in line for separator in separators):
             return max(separators, key=line.count)

@@ -15,7 +15,7 @@ from mercer._memory import refuse_beyond_memory
 from mercer._suggest import quoted
 from mercer.data.readers.base import (
     TEXT_BLOCK_BYTES,
-    TOO_LARGE,
+    TOO_LARGE_REMEDY,
     Reading,
     TablePart,
     TableReader,
@@ -58,7 +58,7 @@ class JsonRows(TableReader):
         for table, _ in self._tables():
             tables.append(table)
             held += table.nbytes  # the tables are copied once more when they are concatenated
-            refuse_beyond_memory(held, repr(self.path.name), TOO_LARGE)
+            refuse_beyond_memory(held, repr(self.path.name), TOO_LARGE_REMEDY)
         return self.finish(concatenate_tables(tables, self.path))
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
@@ -142,7 +142,7 @@ class JsonRows(TableReader):
         with self._opened() as stream:
             while block := bytes(stream.read(self._block_bytes)):
                 blocks.append(block)
-                refuse_beyond_memory(len(blocks) * self._block_bytes, repr(self.path.name), TOO_LARGE)
+                refuse_beyond_memory(len(blocks) * self._block_bytes, repr(self.path.name), TOO_LARGE_REMEDY)
         try:
             rows = json.loads(b"".join(blocks))
         except (ValueError, RecursionError) as failure:

@@ -20,7 +20,7 @@ from mercer._suggest import quoted
 from mercer.data.compressed_pickle import CompressedPickle
 from mercer.data.readers.base import (
     TEXT_BLOCK_BYTES,
-    TOO_LARGE,
+    TOO_LARGE_REMEDY,
     Reading,
     TablePart,
     TableReader,
@@ -34,7 +34,7 @@ from mercer.data.select import set_columns
 #: characters that may separate fields, by the ending of a file; the most frequent one in the first line does
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
 #: names of separators in descriptions
-NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", " ": "spaces", "|": "bars"}
+SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", " ": "spaces", "|": "bars"}
 
 #: pyarrow's codecs of compressed files by their endings
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
@@ -128,7 +128,7 @@ class Separated(TableReader):
     def described(self) -> str:
         names = "names in the first line" if self._named else "no line with names"
         encoding = "" if self._encoding == "utf-8" else f", decoded as {self._encoding}"
-        return f"fields separated by {NAMED.get(self._separator, repr(self._separator))}, {names}{encoding}"
+        return f"fields separated by {SEPARATOR_NAMES.get(self._separator, repr(self._separator))}, {names}{encoding}"
 
     @property
     def likely_decimal(self) -> str | None:
@@ -148,7 +148,7 @@ class Separated(TableReader):
         types = held_types(self.reading.held, self.names())
         self._refuse_unclosed()
         if self.path.suffix.lower() in CODECS:  # the size on the disk is not that of the rows
-            refuse_beyond_memory(self._scan[1], f"{self.path.name!r}, decompressed,", TOO_LARGE)
+            refuse_beyond_memory(self._scan[1], f"{self.path.name!r}, decompressed,", TOO_LARGE_REMEDY)
         with self._explained():
             table = self._read(types)
             if self.reading.decimal == ",":

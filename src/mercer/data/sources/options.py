@@ -8,7 +8,7 @@ from typing import Any
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean
-from mercer.data.declared_kinds import KEY
+from mercer.data.declared_kinds import KIND_KEY
 from mercer.data.readers.arrow_types import merge_types, plain_type, row_bytes, type_of
 from mercer.data.readers.base import Reading, held_types
 from mercer.data.schema import Schema
@@ -96,7 +96,9 @@ class OpenOptions:
         kinds = self.reading.kinds
         schema = pa.schema(
             pa.field(
-                name, plain_type(types[name]), metadata={KEY: kinds[name].value.encode()} if name in kinds else None
+                name,
+                plain_type(types[name]),
+                metadata={KIND_KEY: kinds[name].value.encode()} if name in kinds else None,
             )
             for name in columns.read
         )

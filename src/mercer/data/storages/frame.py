@@ -19,10 +19,10 @@ from mercer.data.kinds import Kind
 from mercer.data.storages.frame_columns import FrameColumn, SeriesColumn, ViewedColumn, column_of
 from mercer.data.storages.pandas_columns import convert_objects
 from mercer.data.storages.plain_columns import consolidate_columns, plain_columns
-from mercer.data.storages.time_columns import DATES, TIMES, TimeColumn
+from mercer.data.storages.time_columns import DATE_TYPES, TIME_TYPES, TimeColumn
 
-KINDS: dict[Any, Kind] = {nw.Float64: Kind.NUMBER, nw.Int64: Kind.INTEGER, nw.Boolean: Kind.BOOLEAN}
-KINDS |= dict.fromkeys((nw.String, nw.Categorical, nw.Enum, nw.Object), Kind.CATEGORY)
+KIND_BY_DTYPE: dict[Any, Kind] = {nw.Float64: Kind.NUMBER, nw.Int64: Kind.INTEGER, nw.Boolean: Kind.BOOLEAN}
+KIND_BY_DTYPE |= dict.fromkeys((nw.String, nw.Categorical, nw.Enum, nw.Object), Kind.CATEGORY)
 #: remedies by the type of a column that cannot be read
 REMEDIES = {
     nw.Datetime: "turn it into numbers, e.g. the hour, the weekday or the days since some date, or leave it out",
@@ -155,7 +155,7 @@ def _column(series: nw.Series[Any], dates: bool) -> tuple[FrameColumn, Kind]:
     series = convert_objects(series)
     dtype = _type(series)
     kind = _kind(series, dtype, dates)
-    return TimeColumn(series) if dtype in TIMES else column_of(series, kind), kind
+    return TimeColumn(series) if dtype in TIME_TYPES else column_of(series, kind), kind
 
 
 def _plain_kind(values: Array) -> Kind:
@@ -169,10 +169,10 @@ def _type(series: nw.Series[Any]) -> type[Any]:
 
 
 def _kind(series: nw.Series[Any], dtype: type[Any], dates: bool) -> Kind:
-    if dates and dtype in TIMES:
-        return Kind.DATE if dtype in DATES else Kind.NUMBER
-    if dtype in KINDS:
-        return KINDS[dtype]
+    if dates and dtype in TIME_TYPES:
+        return Kind.DATE if dtype in DATE_TYPES else Kind.NUMBER
+    if dtype in KIND_BY_DTYPE:
+        return KIND_BY_DTYPE[dtype]
     if series.dtype.is_integer():
         return Kind.INTEGER
     # a column of nulls has no type; in pandas it would be a float column

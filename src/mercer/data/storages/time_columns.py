@@ -15,8 +15,8 @@ from mercer.data.coding import Coded, code_floats, one_chunk
 from mercer.data.dates import MICROSECONDS_PER_DAY
 
 #: types of points in time, and all types that are read as numbers
-DATES = (nw.Date, nw.Datetime)
-TIMES = (*DATES, nw.Time, nw.Duration)
+DATE_TYPES = (nw.Date, nw.Datetime)
+TIME_TYPES = (*DATE_TYPES, nw.Time, nw.Duration)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from mercer.data.sources.options import OpenOptions
 from mercer.data.sources.read_ahead import read_ahead
 
 #: largest number of columns, since the name of each takes some fifty bytes
-MAX_COLUMNS = 1 << 26
+MAX_SVMLIGHT_COLUMNS = 1 << 26
 
 
 class SvmlightScan(NamedTuple):
@@ -56,10 +56,11 @@ class SvmlightFiles(Source):
             raise EmptyDataError(f"There are no rows in {self.described}.")
         base = min(scan.lowest for scan in scans)
         n_columns = max(scan.highest for scan in scans) - base + 1
-        if n_columns > MAX_COLUMNS:
+        if n_columns > MAX_SVMLIGHT_COLUMNS:
             raise DataError(
-                f"{self.described} has a column with the number {n_columns - 1 + base:,}, but at most {MAX_COLUMNS:,} "
-                "columns are possible. Number the columns consecutively, or hash them to fewer."
+                f"{self.described} has a column with the number {n_columns - 1 + base:,}, but at most "
+                f"{MAX_SVMLIGHT_COLUMNS:,} columns are possible. Number the columns consecutively, or hash them to "
+                "fewer."
             )
         if n_features is not None and n_columns > n_features:
             raise DataError(

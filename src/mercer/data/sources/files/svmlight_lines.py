@@ -16,11 +16,11 @@ from mercer.data.sources.files.lines import Block
 
 #: parts of a line other than label and values: a comment, and the number of a query
 IGNORED = re.compile(rb"#[^\n]*|\bqid:\S+")
-NUMBER = rb"[+-]?+(?>[\d.]++(?>[eE][+-]?+\d++)?+|nan|inf)"
-LINE = rb"[^\S\n]*+(?>" + NUMBER + rb"(?>[^\S\n]++\d++:" + NUMBER + rb")*+)?+[^\S\n]*+"
+NUMBER_PATTERN = rb"[+-]?+(?>[\d.]++(?>[eE][+-]?+\d++)?+|nan|inf)"
+LINE_PATTERN = rb"[^\S\n]*+(?>" + NUMBER_PATTERN + rb"(?>[^\S\n]++\d++:" + NUMBER_PATTERN + rb")*+)?+[^\S\n]*+"
 #: lines with nothing else; matched without backtracking, so that a block of any size takes no memory
-WELL_WRITTEN = re.compile(rb"(?>" + LINE + rb"\n)*+" + LINE)
-COLUMN = re.compile(rb"(?<!\d)0*(\d{1,16}):")
+WELL_WRITTEN = re.compile(rb"(?>" + LINE_PATTERN + rb"\n)*+" + LINE_PATTERN)
+COLUMN_PATTERN = re.compile(rb"(?<!\d)0*(\d{1,16}):")
 #: largest column number, up to which all whole numbers are exact as floats
 MAX_COLUMN_NUMBER = 2.0**53
 #: translation of separators to line ends
@@ -116,7 +116,7 @@ def _readable_lines(block: Block, file: str, skip: bool, skipped: list[str]) -> 
 
 
 def _describe_error(line: bytes) -> str:
-    columns = sorted(COLUMN.findall(line)) if WELL_WRITTEN.fullmatch(line) else []
+    columns = sorted(COLUMN_PATTERN.findall(line)) if WELL_WRITTEN.fullmatch(line) else []
     twice = [column for column, following in pairwise(columns) if column == following]
     if twice:
         return f"has column {twice[0].decode()} more than once"
