@@ -1,4 +1,4 @@
-"""Every mistake of a newcomer is answered in one sentence, with a code that a script can rely on."""
+"""Mistakes are reported in one sentence, with a stable exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cli._program import Run
 
 @pytest.fixture
 def folder(model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a good table, a good model, and much that is neither."""
+    """Create a folder with a valid table, a valid model, and invalid files."""
     folder = model.parent
     monkeypatch.chdir(folder)
     head, *rows = (folder / "people.csv").read_text().splitlines()

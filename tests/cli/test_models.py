@@ -1,4 +1,4 @@
-"""Commands on models in files: explain, describe, merge, forget, export, serve; and outliers, of a table."""
+"""Commands on models in files: explain, describe, merge, forget, export, serve; and outliers."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def test_serve(model: Path) -> None:
 
 
 def _answer(address: str) -> int:
-    """The port is taken before the server answers."""
+    """Return the status of a request, which is repeated until the server answers."""
     for _ in range(100):
         try:
             with urllib.request.urlopen(address, timeout=10) as response:

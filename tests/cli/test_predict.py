@@ -103,7 +103,7 @@ def test_columns_of_formats_that_have_types_are_kept_with_them(run: Run, model: 
 
 @pytest.fixture
 def typed(run: Run, people: Path) -> tuple[Path, list[str]]:
-    """A model of a boolean and a date, and rows of which the first tell less than the others."""
+    """Return a model of a boolean and a date, and rows of which the first ones do not determine the types."""
     rows = [f"{('true', 'false')[i % 2]},2024-01-{1 + i % 28:02},{'ab'[i % 2 if i % 5 else 0]}" for i in range(80)]
     people.write_text("\n".join(["flag,day,y", *rows]))
     assert run("fit", people, "--target", "y", "-o", people.with_suffix(".mercer"), "-q").exit_code == 0
@@ -278,7 +278,7 @@ def test_a_failure_leaves_the_old_file(run: Run, model: Path, people: Path) -> N
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
-    """Rows come in parts of a few megabytes, whatever the size of the file."""
+    """Rows are read in parts of a few megabytes."""
     largest = []
     for times in (400_000, 800_000):
         path = tmp_path / f"{times}.csv"

@@ -1,4 +1,4 @@
-"""Columns side by side are what NumPy stacks, wherever they lie."""
+"""Interleaved columns equal those stacked by NumPy, for any strides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strings that spell numbers or dates: found, converted, noted, and kept for new rows."""
+"""Formats of numbers and dates in strings: detection, conversion, notes, and new rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def european(value: float) -> str:
 
 
 def spelled(**columns: Any) -> pd.DataFrame:
-    """The same as in Europe."""
+    """Return the numbers in European notation."""
     return pd.DataFrame(
         {
             "price": [european(value) for value in PRICES],

@@ -1,4 +1,4 @@
-"""Which levels are kept, and what becomes of the rare, the missing and those never seen."""
+"""The choice of levels, and codes of rare, missing and unknown values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A note says what a column of strings was meant to be."""
+"""Notes on columns of strings that are mostly numbers."""
 
 from __future__ import annotations
 

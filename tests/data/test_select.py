@@ -1,4 +1,4 @@
-"""Some columns of a frame, by name."""
+"""Selection of columns of a frame by name."""
 
 from __future__ import annotations
 

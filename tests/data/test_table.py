@@ -1,4 +1,4 @@
-"""A table says the same about the same data, whichever library it came in."""
+"""Tables of the same data agree for all libraries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def frame(request: pytest.FixtureRequest) -> Any:
 
 
 def values_of(table: Table, column: int) -> list[Any]:
-    """The column as Python values, through its codes."""
+    """Return the column as Python values, by its codes."""
     codes, labels = table.coded(column)
     assert codes.dtype == np.int32
     return [None if code < 0 else labels.tolist()[code] for code in codes]

@@ -1,4 +1,4 @@
-"""Rows that are written piece by piece are read again as they were."""
+"""Rows that are written piece by piece are read back unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibration errors and curves: known answers, Murphy's decomposition, and what chance gives."""
+"""Calibration errors and curves: known answers, Murphy's decomposition, and the error by chance."""
 
 from __future__ import annotations
 

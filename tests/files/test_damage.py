@@ -1,4 +1,4 @@
-"""A file that is damaged, cut off, foreign or made to deceive is one kind of error, and never runs anything."""
+"""Damaged, truncated, foreign and forged files raise one kind of error, and run no code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.files._forged import forged, octets_of, read, record_of, signed, take
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The bytes of a file with numbers, strings and objects."""
+    """Return the bytes of a file with numbers, strings and objects."""
     return octets_of(NaiveBayes().fit(mixed().X, mixed().y), tmp_path_factory.mktemp("whole"))
 
 

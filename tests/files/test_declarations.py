@@ -1,4 +1,4 @@
-"""Objects that contradict the declarations beside their classes are neither saved nor loaded."""
+"""Objects that contradict the declarations of their classes are neither saved nor loaded."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from tests.files._tags import classes_by_tag
 
 
 def cut(model: Any, holder: str, part: str) -> Any:
-    """The model with the last row of a part of a part missing."""
+    """Return the model without the last row of a nested part."""
     value = getattr(model, holder)
     setattr(model, holder, replace(value, **{part: getattr(value, part)[:-1]}))
     return model
 
 
 def holds_arrays(described: Any, objects: Any) -> bool:
-    """Whether a described value is an array or a matrix, or a container with some; not an object with a class."""
+    """Return whether a described value is or contains an array or a matrix, outside of objects with a class."""
     if isinstance(described, list):
         return any(holds_arrays(part, objects) for part in described)
     if not isinstance(described, dict):

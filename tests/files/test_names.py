@@ -1,4 +1,4 @@
-"""Every class that declares its fields has a name in files, and nothing of ours that a model may hold is forgotten."""
+"""Every class that declares its fields has a tag, and every public estimator has a case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that was saved and loaded is the same model."""
+"""A saved and loaded model is the same model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def plain(answer: Any) -> Any:
 
 
 def told(value: Any) -> str:
-    """What a value is, without its address in memory."""
+    """Return a description of a value without its address in memory."""
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))
 
 

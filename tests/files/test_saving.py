@@ -1,4 +1,4 @@
-"""What is refused when it is saved, how files are written, and what can be told of one without loading it."""
+"""Values that cannot be saved, the writing of files, and their descriptions."""
 
 from __future__ import annotations
 

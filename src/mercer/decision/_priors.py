@@ -150,7 +150,8 @@ def estimate_priors(log_p: Array, trained: Array, classes: Array) -> PriorShift:
     trained : array of shape (n_classes,)
         The priors the model was trained with.
     classes : array of shape (n_classes,)
-        Labels of the classes."""
+        Labels of the classes.
+    """
     if not len(log_p):
         raise EmptyDataError("there are no rows to estimate the class priors from.")
     possible = trained > 0

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, at once and piece by piece."""
+"""Parquet and Arrow files, read as a whole and in parts."""
 
 from __future__ import annotations
 

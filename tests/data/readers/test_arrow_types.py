@@ -1,4 +1,4 @@
-"""Types of columns, common_type in any order."""
+"""Common types of columns, which do not depend on the order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TYPES = [
 
 
 def together(one: Any, other: Any) -> Any:
-    """As files of text have them: everything is a string, where nothing else will do."""
+    """Return the common type as in text files: a string if there is no other."""
     return common_type(one, other) or pa.string()
 
 

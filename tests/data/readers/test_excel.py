@@ -1,4 +1,4 @@
-"""Sheets of workbooks: the same table as that of a CSV file, in types that the cells have."""
+"""Sheets of workbooks: the same table as a CSV file, with the types of the cells."""
 
 from __future__ import annotations
 

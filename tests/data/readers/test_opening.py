@@ -1,4 +1,4 @@
-"""Files come in as typed tables, and a file that does not come in says why."""
+"""Files are read as typed tables; errors state why a file cannot be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first record, marks of quotation and gaps of files of separated fields are what everybody else takes them for."""
+"""First records, quotation marks and missing values of separated fields agree with other readers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mercer.data.readers.separated import MAX_HEADER_LINE_BYTES
 
 
 def both_ways(path: Path) -> list[dict[str, list[Any]]]:
-    """The rows read at once, and by pieces."""
+    """Return the rows read as a whole, and in pieces."""
     pieces: dict[str, list[Any]] = {}
     for chunk in mercer.data.open(path):
         for name, values in chunk.X.to_pydict().items():
@@ -123,7 +123,7 @@ def test_a_row_longer_than_a_block_is_refused_with_a_remedy(write: Any) -> None:
 
 @pytest.mark.parametrize("text", ["a,b\n1, NA\n2,3\n", "a,b\n1,NA \n2,3\n", 'a,b\n1," NA"\n2,3\n', "a,b\n2,3\n1,NA "])
 def test_a_gap_with_blanks_anywhere_leaves_numbers_numbers(tmp_path: Path, text: str) -> None:
-    """Words with blanks are looked for only in files that have blanks where fields begin or end."""
+    """Words with spaces are searched for only in files with spaces at the ends of fields."""
     (tmp_path / "rows.csv").write_text(text)
     assert sorted(read_table(tmp_path / "rows.csv")["b"].to_pylist(), key=str) == [3, None]
     (tmp_path / "rows.csv").write_text(text.partition("\n")[2])

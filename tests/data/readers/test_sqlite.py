@@ -1,4 +1,4 @@
-"""Tables of SQLite files, read at once and by parts."""
+"""Tables of SQLite files, read as a whole and in parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dask collections as sources: each partition once, where it is, with what goes with its rows."""
+"""Dask collections as sources: each partition is read once, on its worker, with its targets and weights."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def client() -> Iterator[Client]:
 
 @pytest.fixture(params=["alone", "cluster"])
 def _where(request: pytest.FixtureRequest) -> Iterator[None]:
-    """With a current client, and without."""
+    """Run with and without a current client."""
     if request.param == "alone":
         yield
     else:
@@ -52,7 +52,7 @@ def _where(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def of_unknown_lengths(collection: Any) -> Any:
-    """The same rows, but Dask does not know how many each partition has."""
+    """Return the same rows in partitions of unknown lengths."""
     return collection[collection[:, 0] > -np.inf] if collection.ndim == 2 else collection[collection > -np.inf]
 
 

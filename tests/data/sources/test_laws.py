@@ -1,4 +1,4 @@
-"""The law of all sources: the same rows in the same order, whatever the chunks, as often as asked, through pickles."""
+"""All sources yield the same rows in the same order, for any chunks, in every pass, and after pickling."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def opened(what: Any, rows: int | None, **more: Any) -> Source:
 
 
 def in_files(folder: Path, ending: str, write: Callable[[pa.Table, Path], None]) -> Path:
-    """The rows in three files, one of them without any."""
+    """Write the rows to three files, one of them empty."""
     for number, (start, length) in enumerate([(0, 200), (200, 0), (200, 300)]):
         write(TABLE.slice(start, length), folder / f"part-{number}.{ending}")
     return folder

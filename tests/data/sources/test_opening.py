@@ -1,4 +1,4 @@
-"""What can be opened, and what is refused, in which words."""
+"""Objects that can be opened, and errors about others."""
 
 from __future__ import annotations
 

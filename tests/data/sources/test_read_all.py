@@ -1,4 +1,4 @@
-"""All rows of a source in memory, where there is room for them."""
+"""All rows of a source in memory, or an error if they do not fit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_all_rows_at_once_are_refused_where_they_do_not_fit(tmp_path: Path, monk
 
 
 def test_rows_whose_number_nobody_knows_are_refused_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As soon as they are too many, not when all of them were read."""
+    """The error is raised before all rows are read."""
     made: list[int] = []
 
     def many() -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Rows that come one after another: once, or as often as a function makes them."""
+"""Streams of rows: readers that can be read once, and functions that return readers."""
 
 from __future__ import annotations
 

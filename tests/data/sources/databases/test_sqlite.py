@@ -21,7 +21,7 @@ ROWS = 3000
 
 
 def late(i: int, value: Any) -> Any:
-    """Beyond the rows by which the driver judges."""
+    """Return a value after the rows by which the driver infers the type."""
     return value if i > 2000 else None
 
 

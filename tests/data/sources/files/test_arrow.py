@@ -1,4 +1,4 @@
-"""Arrow files that are broken, changed, or of different columns."""
+"""Arrow files that are damaged, changed, or have different columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE = pa.table({"x": np.arange(300.0), "c": ["abc", "de", None] * 100, "y": np
 
 
 def corrupt(path: Path) -> Path:
-    """A file of three record batches, with flipped bytes where the compressed values of the second begin."""
+    """Write a file of three record batches, with flipped bytes in the compressed values of the second."""
     feather.write_feather(TABLE, str(path), chunksize=100, compression="zstd")
     content = bytearray(path.read_bytes())
     first = content.index(magic := b"\x28\xb5\x2f\xfd")

@@ -1,4 +1,4 @@
-"""Parquet files: what they say about themselves, and what is done about those that are broken or changed."""
+"""Parquet files: their metadata, and files that are damaged or changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLE = pa.table({"x": RANDOM.normal(size=300), "y": np.arange(300) % 2})
 
 
 def corrupt(path: Path, group: int, **how: object) -> Path:
-    """A file of three row groups, with bytes flipped in the values of one of them."""
+    """Write a file of three row groups, with flipped bytes in the values of one of them."""
     parquet.write_table(TABLE, path, row_group_size=100, use_dictionary=False, **how)
     column = parquet.ParquetFile(path).metadata.row_group(group).column(0)
     content = bytearray(path.read_bytes())
@@ -56,7 +56,7 @@ def test_a_corrupt_row_group_is_left_out_as_a_whole(tmp_path: Path, piece_bytes:
 
 
 def test_rows_that_a_damaged_column_does_not_have_are_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked for all rows of such a group pyarrow refuses; asked for some at a time it gives those that there are."""
+    """pyarrow raises an error if the whole group is read at once, but returns the remaining rows in batches."""
     plain = parquet.ParquetFile.iter_batches
 
     def shortened(self: parquet.ParquetFile, *given: Any, row_groups: list[int], **more: Any) -> Iterator[Any]:
@@ -82,7 +82,7 @@ def test_a_file_without_an_end(tmp_path: Path) -> None:
 
 
 def test_a_footer_with_a_wrong_byte_brings_no_process_down(tmp_path: Path) -> None:
-    """Asked what a column takes, pyarrow ends the process where levels and their counts disagree."""
+    """pyarrow crashes when it computes the size of a column whose levels and counts disagree."""
     parquet.write_table(pa.table({"t": ["a", "b"]}), path := tmp_path / "a.parquet", store_schema=False)
     sound = path.read_bytes()
     read = 0
@@ -207,7 +207,7 @@ def test_only_columns_that_are_needed_are_read(tmp_path: Path) -> None:
 
 
 def test_long_texts_make_chunks_of_few_rows(tmp_path: Path) -> None:
-    """Their type says nothing of their size, but the end of the file does."""
+    """The size of long texts follows from the footer, not from the type."""
     texts = ["".join(map(chr, RANDOM.integers(97, 123, 20_000))) for _ in range(40)] * 50
     table = pa.table({"t": pa.array(texts), "y": np.zeros(2000)})
     parquet.write_table(table, tmp_path / "a.parquet", use_dictionary=False)

@@ -1,4 +1,4 @@
-"""CSV files: types of the whole file, lines that are broken, fields over several lines."""
+"""CSV files: types by the whole file, invalid lines, fields with line ends."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_a_ragged_line_is_named_or_left_out_whatever_ends_it(tmp_path: Path, end
 
 @pytest.mark.parametrize("moved", [True, False])
 def test_a_file_of_the_same_size_and_time_is_another(tmp_path: Path, moved: bool) -> None:
-    """Moved into the place of the first, or written over it."""
+    """Another file is moved to the path, or the file is overwritten."""
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,2\n3,4\n")
     source = open_source(path, target="y")
