@@ -108,7 +108,7 @@ def test_how_it_ends(failure: BaseException, code: int, sentence: str, capsys: p
     assert capsys.readouterr().err.splitlines() == [sentence]
 
 
-def test_what_nobody_foresaw_keeps_its_traceback() -> None:
+def test_unforeseen_errors_keep_their_traceback() -> None:
     def command() -> None:
         raise ZeroDivisionError
 
@@ -149,7 +149,7 @@ def test_exit_codes_of_the_real_program(model: Path) -> None:
     assert "'no.mercer'" in second
 
 
-def test_what_goes_to_nobody(model: Path) -> None:
+def test_closed_or_full_outputs(model: Path) -> None:
     """Standard output and standard error may be closed, full, or without a reader."""
     told = shell(
         """

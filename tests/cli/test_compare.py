@@ -58,12 +58,12 @@ def test_quiet_says_nothing_but_the_answer(run: Run, people: Path) -> None:
     assert "NaiveBayes" in result.stdout
 
 
-def test_progress_is_shown_where_it_is_asked_for(run: Run) -> None:
+def test_progress_is_shown_on_request(run: Run) -> None:
     assert "4/4" in run("compare", "iris", "--progress", *QUICK).stderr
     assert "4/4" not in run("compare", "iris", *QUICK).stderr
 
 
-def test_nothing_is_written_but_where_told(run: Run, people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_named_files_are_written(run: Run, people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(people.parent)
     assert run("compare", people, "--target", "size", *QUICK).exit_code == 0
     assert [file.name for file in people.parent.iterdir()] == ["people.csv"]
@@ -113,7 +113,7 @@ def test_groups_and_times_are_not_shown_to_models(run: Run, tmp_path: Path) -> N
     assert "80 rows × 2 columns, 2 classes; 2 forward splits" in forward.stdout
 
 
-def test_kinds_can_be_told(run: Run, people: Path) -> None:
+def test_kinds_can_be_declared(run: Run, people: Path) -> None:
     result = run("compare", people, "--target", "size", "--kind", "id=number", *QUICK)
     assert "id      number" in result.stderr
     assert "identifier" not in result.stdout

@@ -15,7 +15,7 @@ from mercer.cli._options import parse_settings
 from tests.cli._program import Run
 
 
-def test_what_was_found_is_told(run: Run, people: Path, tmp_path: Path) -> None:
+def test_inferred_options_are_printed(run: Run, people: Path, tmp_path: Path) -> None:
     result = run(
         "fit", people, "--target", "size", "--model", "LogisticRegression", "--set", "C=10", "-o", tmp_path / "m"
     )

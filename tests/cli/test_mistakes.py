@@ -220,7 +220,7 @@ def test_no_permission(run: Run, folder: Path) -> None:
     assert (result.exit_code, "permission denied" in result.stderr) == (3, True)
 
 
-def test_permission_is_looked_at_before_anything_is_computed(
+def test_permission_is_checked_before_anything_is_computed(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)

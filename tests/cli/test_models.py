@@ -92,7 +92,7 @@ class TestExplain:
         assert "What adds to the log odds" in told.stdout
 
     @pytest.mark.filterwarnings("always::mercer._errors.UnseenCategoryWarning")
-    def test_a_model_of_a_formula_and_a_warning_told_once(self, run: Run, people: Path, tmp_path: Path) -> None:
+    def test_a_model_of_a_formula_and_a_warning_printed_once(self, run: Run, people: Path, tmp_path: Path) -> None:
         pytest.importorskip("formulaic")
         frame = read_table(people)
         features = mercer.TableFeatures(formula="scale(height) + C(size)").fit(frame)

@@ -135,7 +135,7 @@ def test_lists_and_structs_come_back() -> None:
     assert frame_of_bytes(frame_bytes(table), "pyarrow").equals(table)
 
 
-def test_bytes_that_are_no_frame_are_told() -> None:
+def test_bytes_that_are_not_a_frame_raise_an_error() -> None:
     whole = stream(TABLE)
     rng = np.random.default_rng(0)
     for end in range(0, len(whole) - 8, 13):  # the last eight only say that it ends

@@ -78,7 +78,7 @@ def test_rows_of_rows(frame: Any) -> None:
     assert len(table.native) == 2
 
 
-def test_take_keeps_the_order_asked_for(frame: Any) -> None:
+def test_take_keeps_the_given_order(frame: Any) -> None:
     table = Table.of(frame).rows(slice(1, None)).take(np.array([2, 0]))
     assert values_of(table, 4) == ["red", "blue"]
 
@@ -255,7 +255,7 @@ def read_only(X: Any) -> Any:
 
 
 class TestArrays:
-    def test_a_float_matrix_is_only_looked_at(self) -> None:
+    def test_a_float_matrix_is_not_copied(self) -> None:
         X = np.arange(6.0).reshape(3, 2)
         assert np.shares_memory(Table.of(X).numbers(), X)
         assert np.shares_memory(Table.of(X).rows(slice(1, 3)).numbers([0, 1]), X)

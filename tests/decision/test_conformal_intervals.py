@@ -36,7 +36,7 @@ def inside(intervals: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (intervals[:, 0] <= y) & (y <= intervals[:, 1])
 
 
-def test_of_any_rows_taken_as_new_in_turn_at_most_so_many_are_missed():
+def test_of_any_rows_taken_as_new_in_turn_at_most_the_promised_share_is_missed():
     """Exact for every set of n rows: α of them with a model that saw none, 2α with the jackknife+ (theorem 1)."""
     rows, y = X[:15], Y[:15]
     fitted = ScikitRidge().fit(X[100:], Y[100:])

@@ -82,7 +82,7 @@ def test_the_true_class_is_inside_as_often_as_promised(cv, method):
     assert sum(hits) >= binom.ppf(0.001, 40, 0.8)
 
 
-def test_each_class_is_covered_where_that_was_asked_for():
+def test_each_class_is_covered_if_by_class():
     rates = []
     for seed in range(20):
         rng = np.random.default_rng(seed)

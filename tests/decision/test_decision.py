@@ -205,7 +205,7 @@ def test_labels_for_other_rows_are_refused():
 # In words.
 
 
-def test_the_threshold_is_told():
+def test_the_threshold_is_explained():
     text = Decision(BINARY, costs={"no": {"yes": 1}, "yes": {"no": 10}}).explain()
     assert "'no' where p(yes) is at most 0.0909, 'yes' above 0.0909." in text
     assert "'no' for 'yes' 10" in text
@@ -217,7 +217,7 @@ def test_priors_move_the_threshold_of_the_model_itself():
     np.testing.assert_array_equal(decision.predict(X) == "yes", BINARY.predict_proba(X)[:, 1] > own)
 
 
-def test_what_is_never_done_is_told():
+def test_dominated_actions_are_explained():
     costs = {"no": {"no": 0, "yes": 5, "ask": 1}, "yes": {"no": 5, "yes": 0, "ask": 1}}
     text = Decision(BINARY, costs=costs).explain()
     assert "'ask' up to 0.8" in text

@@ -258,7 +258,7 @@ def test_a_model_without_density_is_named():
         DensityOutliers(GaussianDiscriminant(), method="leave-one-out").fit(USUAL, LABELS)
 
 
-def test_too_few_rows_to_flag_any_are_told_with_the_number_needed():
+def test_too_few_rows_to_flag_any_warn_with_the_number_needed():
     with pytest.warns(
         CalibrationWarning,
         match=r"with 10 calibration rows.*0\.0909.*above fdr=0\.05\. Use 19 calibration rows or more",
@@ -270,7 +270,7 @@ def test_too_few_rows_to_flag_any_are_told_with_the_number_needed():
     DensityOutliers(random_state=0).fit(USUAL[:38])  # 19 rows held out are enough
 
 
-def test_a_batch_too_large_to_flag_any_is_told_with_the_number_needed():
+def test_a_batch_too_large_to_flag_any_warns_with_the_number_needed():
     """Flagging 3 of 200 rows at a level of 0.05 requires p-values of 0.00075, and thus 1,333 held-out rows."""
     model = DensityOutliers(random_state=0).fit(USUAL)
     new = np.concatenate([USUAL[np.argsort(model.score_samples(USUAL))[-197:]], [[9.0, 9.0], [8.0, -8.0], [-9.0, 9.0]]])

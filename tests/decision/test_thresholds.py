@@ -60,7 +60,7 @@ def test_the_bound_holds_on_average():
     assert np.mean(rates) > 0.17
 
 
-def test_the_bound_holds_with_the_confidence_that_was_asked_for():
+def test_the_bound_holds_with_the_given_confidence():
     rng = np.random.default_rng(1)
     too_high = []
     for _ in range(400):

@@ -18,7 +18,7 @@ X = np.arange(8.0)[:, None]
 Y = X[:, 0] ** 2
 
 
-def test_rows_are_taken_in_the_order_they_are_asked_for() -> None:
+def test_rows_are_taken_in_the_given_order() -> None:
     training = WrappedTraining(X, Y)
     np.testing.assert_array_equal(training.take(np.arange(8)[::-1]), X[::-1])
     assert training.take(np.arange(8)) is X

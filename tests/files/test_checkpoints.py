@@ -159,14 +159,14 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
     assert {file.name for file in (tmp_path / "fit").iterdir()} <= {"pass-0000-begun.mercer", LEDGER, LOCK}
 
 
-def test_a_folder_that_somebody_takes_away_does_not_end_the_fit(rows, tmp_path):
+def test_a_removed_folder_does_not_end_the_fit(rows, tmp_path):
     X, y = rows
     source = MemorySource(X, y, rows=10)
     model = LogisticRegression()
     with checkpointed(tmp_path / "fit"):
         GaussianNB().fit(source)
         shutil.rmtree(tmp_path / "fit")
-        with pytest.warns(CheckpointWarning, match="goes on without"):
+        with pytest.warns(CheckpointWarning, match="continues without"):
             model.fit(source)
     np.testing.assert_array_equal(model.coef_, LogisticRegression().fit(source).coef_)
 
@@ -239,10 +239,10 @@ def test_the_folder_of_the_user(tmp_path, monkeypatch):
 
 def test_folders_that_are_none_of_ours(tmp_path):
     (tmp_path / "precious.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match="holds no checkpoint"), checkpointed(tmp_path):
+    with pytest.raises(CheckpointError, match="is not a checkpoint"), checkpointed(tmp_path):
         pass
     assert (tmp_path / "precious.txt").read_text() == "mine"
-    with pytest.raises(WriteError, match="cannot be made"), checkpointed(tmp_path / "no" / "such" / "folder"):
+    with pytest.raises(WriteError, match="cannot be created"), checkpointed(tmp_path / "no" / "such" / "folder"):
         pass
     (tmp_path / "fit").mkdir()
     for nonsense in (json.dumps({"fits": 3}), "[" * 100_000):
@@ -261,7 +261,7 @@ def two_passes(X):
     raise Killed
 
 
-def test_several_passes_are_told_apart(rows, tmp_path):
+def test_several_passes_have_different_files(rows, tmp_path):
     for _ in range(2):
         with pytest.raises(Killed), checkpointed(tmp_path / "fit"):
             two_passes(rows[0])
@@ -320,10 +320,10 @@ def test_a_folder_that_was_taken_by_another_is_left_alone(rows, tmp_path):
         shutil.rmtree(tmp_path / "fit")
         other = Checkpoint(tmp_path / "fit")
         other.keep(0, SOURCE, 7.5, finished=True)
-        with pytest.warns(CheckpointWarning, match="goes on without"):
+        with pytest.warns(CheckpointWarning, match="continues without"):
             GaussianNB().fit(MemorySource(*rows))
     assert (tmp_path / "fit" / LOCK).exists()
-    assert other.finished(0, SOURCE) == 7.5
+    assert other.find_result(0, SOURCE) == 7.5
 
 
 def test_files_that_are_not_ours_stay(rows, tmp_path):

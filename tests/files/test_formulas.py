@@ -96,8 +96,8 @@ def test_numbers_where_the_fit_had_text_are_refused() -> None:
         ("I(np.abs(9)**100)", "a power that is not one of a column"),
         ("I('a' * 9999999999)", "arithmetic on a list or a string"),
         ("I(1 << 9999999999)", "'LShift'"),
-        ("scale(age, _state={})", "formulaic's own"),
-        ("bs(age, **{})", "formulaic's own"),
+        ("scale(age, _state={})", "internal to formulaic"),
+        ("bs(age, **{})", "internal to formulaic"),
         # which leads out of a string in the code that formulaic makes of calls with a state
         ("bs(age, extrapolation='\"')", "the constant"),
         ("I(" + "-" * 9000 + "age)", "cannot be read"),

@@ -378,9 +378,8 @@ def _infer(values: ColumnValues, naming: Naming, max_codes: int, by_order: bool)
 
 def _infer_whole_numbers(found: ColumnFinding, values: ColumnValues, naming: Naming, by_order: bool) -> ColumnFinding:
     """Infer the kind of a column of whole numbers: an identifier, a code that is named like one, or a number."""
-    different = (
-        values.distinct == values.present >= MIN_ROWS_ALL_DIFFERENT
-    )  # for floats that are whole, no note says so
+    # not by the notes, which whole floats do not have
+    different = values.distinct == values.present >= MIN_ROWS_ALL_DIFFERENT
     counts_rows = _counts_rows(values) or (_has_equal_steps(values) and not naming.is_axis)
     if different and naming.given and by_order and counts_rows and not naming.is_time:
         return _identifier(found, IN_FILE_ORDER, values)

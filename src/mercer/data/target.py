@@ -87,7 +87,7 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = (), source: s
 
 
 def _whole_as_integers(y: Any) -> Any:
-    """Return floats that are all whole as integers: columns with gaps, which are dropped here, often hold 1 as 1.0."""
+    """Return floats that are all whole as integers: with missing values, dropped here, 1 is often stored as 1.0."""
     import numpy as np
 
     whole = y.dtype.kind == "f" and len(y) and bool((np.abs(y) < 2**53).all()) and bool((y == np.floor(y)).all())

@@ -90,7 +90,7 @@ class Decoder:
     def _reach(self, level: int) -> None:
         self._deepest = max(self._deepest, level)
         if self._deepest > MAX_NESTING or self._count > self._most_values:
-            raise damaged("its values are nested too deeply")
+            raise damaged("it has too many values, or they are nested too deeply")
 
     def _tagged(self, described: dict[str, Any]) -> Any:
         tag = next(iter(described), None)

@@ -107,7 +107,7 @@ def test_a_column_of_several_types_next_to_one_that_some_blocks_do_not_have(tmp_
 
 
 @pytest.mark.parametrize("orient", ["columns", "index"])
-def test_pandas_writes_rows_if_asked_to(tmp_path: Path, orient: Any) -> None:
+def test_json_of_pandas_by_columns_raises_an_error_with_a_remedy(tmp_path: Path, orient: Any) -> None:
     path = tmp_path / "a.json"
     pd.DataFrame({"a": range(120), "b": range(120)}).to_json(path, orient=orient)
     with pytest.raises(DataError, match=r"one object of objects.*orient='records'"):

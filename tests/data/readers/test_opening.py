@@ -111,7 +111,7 @@ def test_a_mark_at_the_start_tells_utf_16(write: Any) -> None:
     assert rows.described == "fields separated by semicolons, names in the first line, decoded as utf-16"
 
 
-def test_what_was_guessed_is_told_and_can_be_told_better(write: Any) -> None:
+def test_inferred_options_are_described_and_can_be_given(write: Any) -> None:
     path = write("a.txt", "a|b\n1|2\n")
     rows = open_rows(path, Reading(separator="|", header=False))
     assert rows.described == "fields separated by bars, no line with names"
@@ -133,13 +133,13 @@ def test_words_that_stand_for_gaps(write: Any, tmp_path: Path, name: str) -> Non
     assert read.to_pydict() == {"n": [None, 2], "word": ["red", None]}
 
 
-def test_nothing_else_is_missing_where_so_told(write: Any) -> None:
+def test_only_the_given_words_are_missing(write: Any) -> None:
     path = write("a.csv", "n,country\n-1,NA\n2,\n")
     read = open_rows(path, Reading(missing=("-1",), only_missing=True)).table()
     assert read.to_pydict() == {"n": [None, 2], "country": ["NA", None]}
 
 
-def test_what_columns_hold_can_be_told(write: Any) -> None:
+def test_contents_of_columns_can_be_declared(write: Any) -> None:
     path = write("a.csv", "plz,stars\n01307,5\n89073,4\n")
     table = open_rows(path, Reading(held={"plz": "category"}, kinds={"stars": Kind.CATEGORY})).table()
     assert table["plz"].to_pylist() == ["01307", "89073"]
@@ -153,6 +153,12 @@ def test_what_columns_hold_can_be_told(write: Any) -> None:
 def test_only_names_are_a_table_without_rows(write: Any) -> None:
     table = read_table(write("a.csv", "a,b\n"))
     assert (table.num_rows, table.column_names) == (0, ["a", "b"])
+
+
+@pytest.mark.parametrize("size", ["block_bytes", "batch_rows", "piece_bytes"])
+def test_sizes_are_positive(size: str) -> None:
+    with pytest.raises(DataError, match=f"{size} must be at least 1, got 0"):
+        Reading(**{size: 0})  # type: ignore[arg-type]
 
 
 def test_a_query_is_for_databases(write: Any) -> None:

@@ -148,7 +148,7 @@ def test_the_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert mercer.data.open("~/*.parquet").n_rows == 2
 
 
-def test_rows_without_any_target_are_told_from_no_rows() -> None:
+def test_rows_without_any_target_differ_from_no_rows() -> None:
     source = mercer.data.open(pa.table({"x": [1.0, 2.0], "y": [None, None]}), target="y")
     with pytest.raises(EmptyDataError, match="no rows in 2 rows except for those left out: 2 rows of frame 0 without"):
         source.head()

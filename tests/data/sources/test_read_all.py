@@ -27,7 +27,7 @@ def test_all_rows_at_once_are_refused_where_they_do_not_fit(tmp_path: Path, monk
         read_all(source)
 
 
-def test_rows_whose_number_nobody_knows_are_refused_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_unknown_number_are_refused_during_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is raised before all rows are read."""
     made: list[int] = []
 

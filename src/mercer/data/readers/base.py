@@ -71,6 +71,11 @@ class Reading:
     #: approximate number of bytes of a piece of a source; None for the default of the format
     piece_bytes: int | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("block_bytes", "batch_rows", "piece_bytes"):
+            if (size := getattr(self, name)) is not None and size < 1:
+                raise DataError(f"{name} must be at least 1, got {size}.")
+
     @property
     def markers(self) -> tuple[str, ...]:
         """Words for missing values in text files."""

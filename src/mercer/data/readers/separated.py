@@ -111,8 +111,8 @@ class Dialect(CompressedPickle):
             if pa.types.is_string(types[position]):
                 written = table.column(position)
                 text = written if name in verbatim else pc.utf8_trim_whitespace(written)
-                gaps = self.missing if reading is None else reading.markers_in(name)
-                absent = pc.is_in(text, value_set=pa.array(gaps, pa.string()))
+                markers = self.missing if reading is None else reading.markers_in(name)
+                absent = pc.is_in(text, value_set=pa.array(markers, pa.string()))
                 changed[position] = (name, pc.if_else(absent, pa.scalar(None, pa.string()), text))
         return set_columns(table, changed)
 

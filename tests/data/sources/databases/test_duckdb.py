@@ -58,7 +58,7 @@ def test_the_only_table_may_have_any_name(tmp_path: Path) -> None:
     assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(path)] == [[1]]
 
 
-def test_a_relation_is_asked_by_every_pass() -> None:
+def test_a_relation_is_executed_in_every_pass() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT range AS x, range % 2 AS y FROM range(3000)")
     source = mercer.data.open(connection.sql("SELECT * FROM t WHERE x >= 10"), target="y", rows=700)
@@ -82,7 +82,7 @@ def test_a_relation_is_known_again_without_the_names_that_chance_gave_it() -> No
     assert one == same != other
 
 
-def test_a_connection_that_somebody_else_uses() -> None:
+def test_a_connection_that_is_used_elsewhere() -> None:
     class Busy:
         """A relation whose connection is in use."""
 
