@@ -46,20 +46,20 @@ def test_the_first_version_of_groups_and_a_path_of_the_host(machine: Path) -> No
     assert available_bytes() == 700
 
 
-def test_without_proc_the_system_is_asked(machine: Path) -> None:
+def test_without_proc_the_system_call_is_used(machine: Path) -> None:
     (machine / "proc/meminfo").unlink()
     assert available_bytes() > 2**20
 
 
-def test_many_small_requests_look_once(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the look would take as long as what is asked for; what is older than that is looked up again."""
+def test_many_small_requests_take_one_reading(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reading takes as long as a small fit, so that it is reused for a short time."""
     now = [100.0]
     monkeypatch.setattr(memory.time, "monotonic", lambda: now[0])
     assert available_bytes() == 1000 * 1024
     write(machine, {"proc/meminfo": "MemAvailable: 10 kB\n"})
-    now[0] += 0.5 * memory.FRESH
+    now[0] += 0.5 * memory.READING_SECONDS
     assert available_bytes() == 1000 * 1024
-    now[0] += 0.6 * memory.FRESH
+    now[0] += 0.6 * memory.READING_SECONDS
     assert available_bytes() == 10 * 1024
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mercer._suggest import MAX_LIST_LENGTH, MAX_NAME_LENGTH, MAX_NAMES, did_you_mean, listed, quoted
+from mercer._suggest import MAX_LIST_LENGTH, MAX_NAMES, MAX_QUOTED_LENGTH, did_you_mean, listed, quoted
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_many_names_are_counted() -> None:
 
 
 def test_a_value_is_cut_short() -> None:
-    assert quoted("a" * MAX_NAME_LENGTH) == repr("a" * MAX_NAME_LENGTH)
-    assert quoted("a" * MAX_NAME_LENGTH + "b") == repr("a" * MAX_NAME_LENGTH + "…")
+    assert quoted("a" * MAX_QUOTED_LENGTH) == repr("a" * MAX_QUOTED_LENGTH)
+    assert quoted("a" * MAX_QUOTED_LENGTH + "b") == repr("a" * MAX_QUOTED_LENGTH + "…")
     assert quoted(2.5) == "2.5"
-    assert len(quoted(tuple(range(1000)))) == MAX_NAME_LENGTH + 1
+    assert len(quoted(tuple(range(1000)))) == MAX_QUOTED_LENGTH + 1

@@ -277,7 +277,7 @@ def test_the_last_to_leave_need_not_have_entered_first() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_no_process_is_forked_while_somebody_is_halfway_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_process_is_forked_while_a_thread_is_entering(monkeypatch: pytest.MonkeyPatch) -> None:
     halfway, blas = threading.Event(), _threads._blas()
 
     def slowly() -> object:

@@ -18,7 +18,7 @@ def calling(inner: Any, module: str) -> Any:
 
 
 @pytest.mark.parametrize("around", ["mercer.linear_model.ridge", "sklearn.pipeline", "joblib.parallel", "numba.core"])
-def test_lines_of_mercer_and_of_who_calls_it_for_somebody_are_passed_over(around: str) -> None:
+def test_lines_of_mercer_and_of_packages_that_call_it_are_skipped(around: str) -> None:
     fit = calling(_warning_of("mercer.optim"), around)
     with pytest.warns(MercerWarning, match="careful") as told:
         fit()

@@ -39,21 +39,21 @@ def write_atomically(path: str | Path, content: str | bytes | Iterable[bytes]) -
 
 def _replace(path: Path, parts: Iterable[bytes]) -> None:
     mode = _mode_of(path)
-    beside = path.with_name(f".{path.name[:MAX_PREFIX]}.{secrets.token_hex(4)}.part")
-    number, is_named = _new_file(path.parent, beside, mode or 0o666)
+    temporary = path.with_name(f".{path.name[:MAX_PREFIX]}.{secrets.token_hex(4)}.part")
+    number, is_named = _new_file(path.parent, temporary, mode or 0o666)
     try:
         with open(number, "wb") as file:
             file.writelines(parts)
             file.flush()
             if mode is not None:
-                os.chmod(file.fileno() if os.chmod in os.supports_fd else beside, mode)  # without the umask
+                os.chmod(file.fileno() if os.chmod in os.supports_fd else temporary, mode)  # without the umask
             os.fsync(file.fileno())
             if not is_named:
-                _give_name(file.fileno(), beside)
-        os.replace(beside, path)
+                _give_name(file.fileno(), temporary)
+        os.replace(temporary, path)
         _sync_folder(path.parent)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -21,7 +21,7 @@ VERSIONS = {
     "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
 #: the share of the available memory that one request may take, because the process needs some for everything else
-SHARE = 0.95
+MAX_MEMORY_SHARE = 0.95
 #: seconds for which a reading is reused, because it takes a good part of the time of a small fit
 READING_SECONDS = 0.1
 
@@ -57,7 +57,7 @@ def refuse_beyond_memory(needed: float, what: str, instead: str) -> None:
     mercer._errors.TooLargeError: a kernel matrix of 350,000,000 rows needs 1e+09 GB of memory, but ... GB are left; use the Nyström method.
     """  # noqa: E501
     left = available_bytes()
-    if needed > SHARE * left:
+    if needed > MAX_MEMORY_SHARE * left:
         raise TooLargeError(f"{what} needs {gigabytes(needed)} of memory, but {gigabytes(left)} are left; {instead}.")
 
 

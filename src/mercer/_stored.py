@@ -47,7 +47,7 @@ DECLARATION = "__stored__"
 #: types of numbers without arithmetic in numba, which no fit produces
 UNCOMPUTED = (np.dtype(np.float16), np.dtype(np.longdouble))
 #: integers of models are below this bound, because they are counted in 64 bits
-LARGEST = 1 << 63
+INTEGER_BOUND = 1 << 63
 
 
 class ContradictionError(Exception):
@@ -220,7 +220,7 @@ class NumberCheck(Check):
         types = (int, np.integer) if self.whole else (int, float, np.integer, np.floating)
         if isinstance(value, bool) or not isinstance(value, types):
             raise ContradictionError("is not a whole number" if self.whole else "is not a number")
-        if isinstance(value, int) and abs(value) >= LARGEST:
+        if isinstance(value, int) and abs(value) >= INTEGER_BOUND:
             raise ContradictionError("is too large a number")
         if self.finite and not isfinite(value):
             raise ContradictionError("is not finite")
@@ -385,7 +385,7 @@ class CallableOf(Check):
 
 ANYTHING = Check()
 CALLABLE = CallableOf()
-NOTHING = Instance((types.NoneType,))
+NONE_CHECK = Instance((types.NoneType,))
 
 
 def floats(axes: str | None = None, **limits: Any) -> ArrayOf:
@@ -465,7 +465,7 @@ def either(*checks: Check) -> Either:
 
 def optional(check: Check) -> Either:
     """Return the check of a value that may be None."""
-    return Either((NOTHING, check))
+    return Either((NONE_CHECK, check))
 
 
 def one_of(*values: Any) -> ChoiceCheck:
@@ -690,7 +690,7 @@ def check_of(annotation: Any) -> Check:
     """Return the check that corresponds to an annotation."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is None or annotation is types.NoneType:
-        return NOTHING
+        return NONE_CHECK
     if annotation is int:
         return NumberCheck(whole=True)
     if annotation is float:

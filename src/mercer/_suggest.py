@@ -9,7 +9,7 @@ from typing import Any
 #: number of names in a list; of more, only the first ones are listed
 MAX_NAMES = 20
 #: characters of a name; longer ones are texts, for which there are no suggestions
-MAX_NAME_LENGTH = 40
+MAX_QUOTED_LENGTH = 40
 #: characters of a list of names
 MAX_LIST_LENGTH = 400
 #: least similarity of a suggestion, from 0 to 1: "target" and "Age" have 0.67, "Bon" and "Bonn" 0.86
@@ -57,13 +57,13 @@ def quoted(value: Any) -> str:
     ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'", '1.5')
     """
     if isinstance(value, str):
-        return repr(value if len(value) <= MAX_NAME_LENGTH else f"{value[:MAX_NAME_LENGTH]}…")
+        return repr(value if len(value) <= MAX_QUOTED_LENGTH else f"{value[:MAX_QUOTED_LENGTH]}…")
     written = repr(value)
-    return written if len(written) <= MAX_NAME_LENGTH else f"{written[:MAX_NAME_LENGTH]}…"
+    return written if len(written) <= MAX_QUOTED_LENGTH else f"{written[:MAX_QUOTED_LENGTH]}…"
 
 
 def _close(word: str, names: list[str]) -> list[str]:
-    if len(word) > MAX_NAME_LENGTH:
+    if len(word) > MAX_QUOTED_LENGTH:
         return []
-    folded = {name.casefold(): name for name in names if len(name) <= MAX_NAME_LENGTH}
+    folded = {name.casefold(): name for name in names if len(name) <= MAX_QUOTED_LENGTH}
     return [folded[match] for match in difflib.get_close_matches(word.casefold(), folded, cutoff=MIN_SIMILARITY)]

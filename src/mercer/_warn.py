@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 #: packages whose lines are skipped, because they call mercer on behalf of the user
-INSIDE = ("mercer", "sklearn", "joblib", "numba", "contextlib", "functools")
+SKIPPED_PACKAGES = ("mercer", "sklearn", "joblib", "numba", "contextlib", "functools")
 
 #: the list that collects warnings in this context and in the threads that it starts
 _collected: ContextVar[list[Warning] | None] = ContextVar("collected", default=None)
@@ -43,4 +43,4 @@ def warn(message: str | Warning, category: type[Warning] | None = None) -> None:
 
 
 def _is_inside(module: str) -> bool:
-    return module.split(".", 1)[0] in INSIDE
+    return module.split(".", 1)[0] in SKIPPED_PACKAGES

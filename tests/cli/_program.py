@@ -1,4 +1,4 @@
-"""The program as tests start it: within their process, or in one of its own."""
+"""The program as tests start it: in their process, or in a separate one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables and models that the commands are tried on."""
+"""Tables and models for the tests of commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run() -> Run:
 
 
 def table_of(rows: int, seed: int = 0) -> str:
-    """A table with an identifier, a number, a category with gaps, and a class that depends on both."""
+    """Return a table with an identifier, a number, a category with missing values, and a class that depends on both."""
     draw = random.Random(seed)
     lines = ["id,height,city,size"]
     for number in range(rows):
@@ -38,7 +38,7 @@ def people(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A naive Bayes model of the people, as a file has it; fitted once for all tests."""
+    """Return the file of a naive Bayes model of the people, fitted once for all tests."""
     folder = tmp_path_factory.mktemp("fitted")
     (data := folder / "people.csv").write_text(table_of(80))
     options = ["--target", "size", "--model", "NaiveBayes", "-o", str(folder / "people.mercer"), "-q"]
@@ -49,6 +49,6 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.fixture
 def model(people: Path, fitted: bytes) -> Path:
-    """The model in a file beside the people."""
+    """Write the model to the folder of the people."""
     (path := people.with_suffix(".mercer")).write_bytes(fitted)
     return path

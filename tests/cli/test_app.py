@@ -1,4 +1,4 @@
-"""The program: its commands, what they load, how they end."""
+"""The program: its commands, imports and exit codes."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_how_it_ends(failure: BaseException, code: int, sentence: str, capsys: p
     assert capsys.readouterr().err.splitlines() == [sentence]
 
 
-def test_what_nobody_foresaw_keeps_its_traceback() -> None:
+def test_unforeseen_errors_keep_their_traceback() -> None:
     def command() -> None:
         raise ZeroDivisionError
 
@@ -126,13 +126,13 @@ def test_a_warning_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def shell(commands: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What bash makes of them, with MERCER for the program."""
+    """Run commands in bash, with MERCER for the program."""
     script = commands.replace("MERCER", shlex.join(PROGRAM))
     return subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
 
 
 def test_exit_codes_of_the_real_program(model: Path) -> None:
-    """In one shell, and as few as there are codes, because each start of the program takes a second."""
+    """All codes are tested in one shell, because each start of the program takes a second."""
     folder = model.parent
     told = shell(
         """
@@ -149,8 +149,8 @@ def test_exit_codes_of_the_real_program(model: Path) -> None:
     assert "'no.mercer'" in second
 
 
-def test_what_goes_to_nobody(model: Path) -> None:
-    """Standard output and standard error that are closed, full, or have no reader."""
+def test_closed_or_full_outputs(model: Path) -> None:
+    """Standard output and standard error may be closed, full, or without a reader."""
     told = shell(
         """
         MERCER predict people.mercer people.csv -o a.csv -q >&-; echo $?
@@ -185,7 +185,7 @@ main()
 
 
 def test_a_reader_that_goes_away_is_no_failure(model: Path) -> None:
-    """More rows than a pipe holds, so that the program is still writing when `head` has gone."""
+    """There are more rows than a pipe holds, so that the program still writes after `head` has ended."""
     folder = model.parent
     people = (folder / "people.csv").read_text().splitlines(keepends=True)
     (folder / "many.csv").write_text(people[0] + "".join(people[1:]) * 200)
@@ -195,7 +195,7 @@ def test_a_reader_that_goes_away_is_no_failure(model: Path) -> None:
 
 
 def test_files_are_written_whoever_reads_what_is_printed(model: Path) -> None:
-    """A pipe whose reader has gone, or a full disk, costs what is printed and nothing else."""
+    """A closed pipe or a full disk affects only printed results."""
     folder = model.parent
     told = shell(
         """

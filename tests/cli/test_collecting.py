@@ -1,4 +1,4 @@
-"""Garbage is collected less often while a command works, and as often as before after it."""
+"""Garbage is collected less often during a command, and as before after it."""
 
 from __future__ import annotations
 

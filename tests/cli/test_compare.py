@@ -1,4 +1,4 @@
-"""`mercer compare`, as a person uses it."""
+"""`mercer compare` from the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mercer
-from mercer.comparison import comparing
+from mercer.comparison._cross_validation import CrossValidationRun
 from mercer.comparison.sections import whole
 from tests._ctrl_c import interrupt, interrupted_at
 from tests.cli._program import Run
@@ -58,12 +58,12 @@ def test_quiet_says_nothing_but_the_answer(run: Run, people: Path) -> None:
     assert "NaiveBayes" in result.stdout
 
 
-def test_progress_is_shown_where_it_is_asked_for(run: Run) -> None:
+def test_progress_is_shown_on_request(run: Run) -> None:
     assert "4/4" in run("compare", "iris", "--progress", *QUICK).stderr
     assert "4/4" not in run("compare", "iris", *QUICK).stderr
 
 
-def test_nothing_is_written_but_where_told(run: Run, people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_named_files_are_written(run: Run, people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(people.parent)
     assert run("compare", people, "--target", "size", *QUICK).exit_code == 0
     assert [file.name for file in people.parent.iterdir()] == ["people.csv"]
@@ -113,7 +113,7 @@ def test_groups_and_times_are_not_shown_to_models(run: Run, tmp_path: Path) -> N
     assert "80 rows × 2 columns, 2 classes; 2 forward splits" in forward.stdout
 
 
-def test_kinds_can_be_told(run: Run, people: Path) -> None:
+def test_kinds_can_be_declared(run: Run, people: Path) -> None:
     result = run("compare", people, "--target", "size", "--kind", "id=number", *QUICK)
     assert "id      number" in result.stderr
     assert "identifier" not in result.stdout
@@ -127,7 +127,7 @@ def test_the_seed_deals_the_rows(run: Run) -> None:
 
 
 def test_ctrl_c_prints_what_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing.Race, "_run", interrupted_at(2, comparing.Race._run))
+    monkeypatch.setattr(CrossValidationRun, "_run", interrupted_at(2, CrossValidationRun._run))
     result = run("compare", "iris", *QUICK)
     assert result.exit_code == 130
     assert "NaiveBayes" in result.stdout
@@ -136,7 +136,7 @@ def test_ctrl_c_prints_what_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_ctrl_c_before_anything_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing.Race, "_run", interrupt)
+    monkeypatch.setattr(CrossValidationRun, "_run", interrupt)
     result = run("compare", "iris", *QUICK)
     assert (result.exit_code, result.stdout) == (130, "")
 
@@ -147,7 +147,7 @@ def test_the_page_has_a_step_for_each_section(run: Run, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_during_the_page(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answer is there, the page is not, and the one that was there before is as it was."""
+    """Results are printed, and a previous page stays as it was."""
     monkeypatch.setattr(whole, "SECTIONS", (*whole.SECTIONS[:1], interrupt))
     (report := tmp_path / "report.html").write_text("the page of yesterday")
     result = run("compare", "iris", "--report", report, *QUICK)
@@ -160,7 +160,7 @@ def test_ctrl_c_during_the_page(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """A clock that somebody else moves on."""
+    """Replace the clock by a number that the test increases."""
     passed = [0.0]
     for module in ("time_limit.now", "_cross_validation.now"):
         monkeypatch.setattr(f"mercer.comparison.{module}", lambda: passed[0])
@@ -171,7 +171,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_the_limit_of_time_is_that_of_models_and_page_together(
     run: Run, tmp_path: Path, seconds: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three quarters are for the models where a page is asked for; the page has what they leave."""
+    """With a report, models have three quarters of the time, and the report the rest."""
     fit = mercer.NaiveBayes.fit
 
     def slow(self: Any, *args: Any, **options: Any) -> Any:

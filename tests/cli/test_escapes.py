@@ -1,4 +1,4 @@
-"""What names and values of a table hold is shown, and no terminal obeys it."""
+"""Escape sequences in names and values are printed, but not obeyed by a terminal."""
 
 from __future__ import annotations
 

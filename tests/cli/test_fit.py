@@ -1,4 +1,4 @@
-"""`mercer fit`: a model in a file that takes the table as it comes."""
+"""`mercer fit` writes a model that accepts the table unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mercer.cli._options import parse_settings
 from tests.cli._program import Run
 
 
-def test_what_was_found_is_told(run: Run, people: Path, tmp_path: Path) -> None:
+def test_inferred_options_are_printed(run: Run, people: Path, tmp_path: Path) -> None:
     result = run(
         "fit", people, "--target", "size", "--model", "LogisticRegression", "--set", "C=10", "-o", tmp_path / "m"
     )
@@ -34,7 +34,7 @@ def test_settings_are_numbers_words_or_nothing(run: Run, people: Path, tmp_path:
 
 
 def test_warnings_of_later_defaults_are_left_to_python(run: Run, tmp_path: Path) -> None:
-    """A class of one row has no inner folds, so that LogisticRegressionCV has the defaults of scikit-learn."""
+    """A class of one row has no inner folds, so that LogisticRegressionCV uses the defaults of scikit-learn."""
     table, saved = tmp_path / "t.csv", tmp_path / "m.mercer"
     lines = [f"{(7 * i) % 40 / 10},{'one' if i == 8 else 'high' if i % 3 else 'low'}" for i in range(40)]
     table.write_text("x,y\n" + "\n".join(lines) + "\n")
@@ -125,7 +125,7 @@ def test_names_are_completed() -> None:
 def test_the_first_run_on_a_machine_says_why_it_takes_long(
     run: Run, people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether it is the first is told by the machine code that is kept."""
+    """The first run is recognized by the empty cache of machine code."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(people.parent))
     fit = ("fit", people, "--target", "size", "--model", "NaiveBayes", "-o", people.with_suffix(".mercer"))
     assert "The first run compiles" in run(*fit).stderr
@@ -181,7 +181,7 @@ def test_a_checkpoint_is_gone_when_the_model_is_there(run: Run, people: Path, tm
     kept = ["--model", "NaiveBayes", "--checkpoint", tmp_path / "kept"]
     told = run("fit", people, "--target", "size", *kept, "-o", tmp_path / "m")
     assert told.exit_code == 0, told.output
-    assert "for --checkpoint" in told.stderr
+    assert "because of --checkpoint" in told.stderr
     assert not (tmp_path / "kept").exists()
     assert (tmp_path / "m").exists()
 

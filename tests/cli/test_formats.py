@@ -1,4 +1,4 @@
-"""The same answer from every format, and from standard input."""
+"""All formats and standard input give the same results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytest.importorskip("python_calamine")
 
 @pytest.fixture
 def copies(people: Path) -> dict[str, tuple[str, ...]]:
-    """What names the same table in each format."""
+    """Return the arguments that name the same table in each format."""
     folder, table = people.parent, pd.read_csv(people)
     table.to_excel(folder / "a.xlsx", index=False)
     with closing(sqlite3.connect(folder / "a.sqlite")) as connection:

@@ -1,4 +1,4 @@
-"""No output of a command replaces a file that it reads, however either is named."""
+"""Commands do not overwrite their inputs, whatever their names."""
 
 from __future__ import annotations
 

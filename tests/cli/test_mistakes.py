@@ -1,4 +1,4 @@
-"""Every mistake of a newcomer is answered in one sentence, with a code that a script can rely on."""
+"""Mistakes are reported in one sentence, with a stable exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cli._program import Run
 
 @pytest.fixture
 def folder(model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a good table, a good model, and much that is neither."""
+    """Create a folder with a valid table, a valid model, and invalid files."""
     folder = model.parent
     monkeypatch.chdir(folder)
     head, *rows = (folder / "people.csv").read_text().splitlines()
@@ -51,24 +51,24 @@ MISTAKES = [
     # the data
     ("compare brest-cancer", "Did you mean 'breast-cancer'?"),
     ("compare poeple.csv --target size", "Did you mean 'people.csv'?"),
-    ("compare no/such.csv", "There is no file 'no/such.csv', nor a folder 'no'; check the path."),
+    ("compare no/such.csv", "There is neither a file 'no/such.csv' nor a folder 'no'; check the path."),
     ("compare empty.csv --target size", "'empty.csv' is empty."),
     ("compare zipped.csv.gz --target size", "'zipped.csv.gz' is empty."),
-    ("compare header.csv --target size", "'header.csv' has names of columns, but no rows."),
+    ("compare header.csv --target size", "'header.csv' has column names, but no rows."),
     ("compare ragged.csv --target size", "Line 7 of 'ragged.csv' has 3 fields, but the first line has 4."),
     (
         "compare latin.csv --target size --encoding utf-8",
         "Try encoding='latin-1' (on the command line --encoding latin-1).",
     ),
     ("compare nothing --target size", "'nothing' is a folder without data"),
-    ("compare -", "Standard input is empty. Give it a table"),
+    ("compare -", "Standard input is empty. Redirect a table to it"),
     ("compare book.xlsx --target size", "'book.xlsx' cannot be read as a workbook of Excel"),
     (
         "compare people.csv --target size --sheet 2",
-        "A sheet (--sheet) is one of an Excel file, which 'people.csv' is not",
+        "A sheet (--sheet) is for an Excel file, which 'people.csv' is not",
     ),
     ("compare twins.csv --target size", "column 'height' 2 times"),
-    ("compare people.csv --target size --sql SELECT", "A query (--sql) is put to a SQLite or DuckDB file"),
+    ("compare people.csv --target size --sql SELECT", "A query (--sql) is for a SQLite or DuckDB file"),
     ("compare people.csv --target size --encoding utf-9", "There is no encoding 'utf-9'"),
     # the target
     ("compare people.csv", "Say which column of 'people.csv' is the target (on the command line with --target)."),
@@ -120,8 +120,8 @@ MISTAKES = [
     ("outliers people.csv --usual other.csv -o other.csv", "'other.csv' is an input, and is not overwritten."),
     ("merge people.mercer cut.mercer -o cut.mercer", "'cut.mercer' is an input, and is not overwritten."),
     # unusual rows
-    ("outliers header.csv", "'header.csv' has names of columns, but no rows."),
-    ("outliers people.csv --usual header.csv", "'header.csv' has names of columns, but no rows."),
+    ("outliers header.csv", "'header.csv' has column names, but no rows."),
+    ("outliers people.csv --usual header.csv", "'header.csv' has column names, but no rows."),
     ("outliers people.csv --usual other.csv", "'people.csv' and 'other.csv' have no column in common."),
     ("outliers told.csv --keep p-value", "Column 'p-value' of --keep has the name of a result. Rename it in the data."),
     # models and tables that do not go together
@@ -131,7 +131,7 @@ MISTAKES = [
     ),
     ("predict people.mercer two_heights.csv", "'two_heights.csv' has column 'height' 2 times."),
     ("predict people.mercer renamed.csv", "lacks column 'height'. Did you mean 'Height'?"),
-    ("predict people.mercer words.csv", "Column 'height' of 'words.csv' is to hold numbers, but is 'high' in line 2"),
+    ("predict people.mercer words.csv", "Column 'height' of 'words.csv' must hold numbers, but is 'high' in line 2"),
     ("predict people.mercer header.csv", "'header.csv' has no rows."),
     ("predict people.mercer people.csv --keep ident", "There is no column 'ident'."),
     ("predict people.mercer people.csv --costs nothing.json", "--costs takes JSON or a file with JSON"),
@@ -150,7 +150,7 @@ MISTAKES = [
     ("predict cut.mercer people.csv", "cut.mercer"),
     ("predict poeple.mercer people.csv", "poeple.mercer"),
     ("predict people.csv people.csv", "people.csv"),
-    ("explain people.mercer 80 --data people.csv", "'people.csv' has rows 0 to 79, and none numbered 80."),
+    ("explain people.mercer 80 --data people.csv", "'people.csv' has rows 0 to 79, but not row 80."),
     ("explain people.mercer 3", "Row 3 needs a table: mercer explain people.mercer 3 --data DATA."),
     (
         "explain people.mercer people.csv",
@@ -220,13 +220,13 @@ def test_no_permission(run: Run, folder: Path) -> None:
     assert (result.exit_code, "permission denied" in result.stderr) == (3, True)
 
 
-def test_permission_is_looked_at_before_anything_is_computed(
+def test_permission_is_checked_before_anything_is_computed(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     result = run("compare", "people.csv", "--target", "size", "--report", "report.html")
     assert result.exit_code == 3
-    assert result.stderr == "mercer: 'report.html' cannot be written: permission denied. Name another place.\n"
+    assert result.stderr == "mercer: 'report.html' cannot be written: permission denied. Name another file.\n"
 
 
 def test_a_port_in_use(run: Run, folder: Path) -> None:
@@ -299,9 +299,9 @@ def test_tables_of_a_database(run: Run, folder: Path, name: str) -> None:
         connection.execute("CREATE TABLE visits (height, size)")
     connection.close()
     for options, sentence in {
-        "": f"{name!r} holds several tables: 'people', 'visits'. Say which (on the command line with --sql",
+        "": f"{name!r} has several tables: 'people', 'visits'. Name one of them (on the command line with --sql",
         "--sql poeple": f"There is no table 'poeple' in {name!r}. Did you mean 'people'?",
-        "--sql people": f"{name!r} has names of columns, but no rows.",
+        "--sql people": f"{name!r} has column names, but no rows.",
     }.items():
         result = run("fit", name, "--target", "size", "-o", "a.mercer", *options.split())
         assert result.exit_code == 2
@@ -312,5 +312,5 @@ def test_a_file_that_only_python_reads(run: Run, folder: Path) -> None:
     (folder / "a.svm").write_text("1 1:0.5\n0 2:1.5\n")
     result = run("fit", "a.svm", "--target", "y", "-o", "a.mercer")
     assert result.exit_code == 2
-    assert "'a.svm' is a file of svmlight" in result.stderr.splitlines()[-1]
-    assert "write them as CSV" in run("fit", "a.svm", "--target", "y", "--stream", "-o", "a.mercer").stderr
+    assert "'a.svm' is an svmlight file" in result.stderr.splitlines()[-1]
+    assert "write the rows as CSV" in run("fit", "a.svm", "--target", "y", "--stream", "-o", "a.mercer").stderr

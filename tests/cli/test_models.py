@@ -1,4 +1,4 @@
-"""Commands on models in files: explain, describe, merge, forget, export, serve; and outliers, of a table."""
+"""Commands on models in files: explain, describe, merge, forget, export, serve; and outliers."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class TestExplain:
         assert "What adds to the log odds" in told.stdout
 
     @pytest.mark.filterwarnings("always::mercer._errors.UnseenCategoryWarning")
-    def test_a_model_of_a_formula_and_a_warning_told_once(self, run: Run, people: Path, tmp_path: Path) -> None:
+    def test_a_model_of_a_formula_and_a_warning_printed_once(self, run: Run, people: Path, tmp_path: Path) -> None:
         pytest.importorskip("formulaic")
         frame = read_table(people)
         features = mercer.TableFeatures(formula="scale(height) + C(size)").fit(frame)
@@ -100,7 +100,7 @@ class TestExplain:
         mercer.save(model, tmp_path / "m")
         assert run("predict", tmp_path / "m", people, "-q").stdout.count("\n") == 81
         told = run("explain", tmp_path / "m", '{"height": 1.9, "size": "huge"}')
-        assert told.stderr.count("'huge', never seen") == 1
+        assert told.stderr.count("'huge', which did not occur in the fit") == 1
         assert "scale(height)" in told.stdout
 
     def test_a_kernel_machine_has_drivers_and_shapley_values(self, run: Run, people: Path, tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_serve(model: Path) -> None:
 
 
 def _answer(address: str) -> int:
-    """The port is taken before the server answers."""
+    """Return the status of a request, which is repeated until the server answers."""
     for _ in range(100):
         try:
             with urllib.request.urlopen(address, timeout=10) as response:

@@ -1,4 +1,4 @@
-"""`mercer predict`: the same as in Python, whatever the file and however it is cut."""
+"""`mercer predict` predicts as in Python, from files of all formats and of several blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyarrow import feather, parquet
 
 import mercer
 from mercer.data import read_table
-from mercer.data.readers import json_rows, open_rows, separated
+from mercer.data.readers import open_rows
 from tests.cli._program import Run
 
 
@@ -26,6 +26,12 @@ def predicted(path: Path) -> dict[str, list[Any]]:
 def expected(model: Path, people: Path) -> np.ndarray[Any, Any]:
     frame = read_table(people).select(["height", "city"])
     return np.asarray(mercer.load(model).predict_proba(frame))
+
+
+def widen(path: Path, padding: int = 100_000) -> None:
+    """Add a column of long texts, which models ignore, so that a file of few rows has several blocks."""
+    head, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([f"{head},padding", *(f"{row},{'x' * padding}" for row in rows)]) + "\n")
 
 
 def write_as(people: Path, name: str) -> Path:
@@ -55,16 +61,14 @@ def test_files_of_every_format(run: Run, model: Path, people: Path, name: str, o
     path = people.with_name(output)
     result = run("predict", model, write_as(people, name), "-o", path)
     assert result.exit_code == 0, result.output
-    told = predicted(path)
-    probabilities = np.column_stack([told["probability[short]"], told["probability[tall]"]])
+    result = predicted(path)
+    probabilities = np.column_stack([result["probability[short]"], result["probability[tall]"]])
     np.testing.assert_allclose(probabilities, expected(model, people), rtol=1e-12)
 
 
-def test_parts_are_predicted_like_the_whole(
-    run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_are_predicted_like_the_whole(run: Run, model: Path, people: Path) -> None:
     whole = run("predict", model, people, "--keep", "id", "-q").stdout
-    monkeypatch.setattr(separated, "BLOCK", 300)
+    widen(people)
     assert run("predict", model, people, "--keep", "id", "-q").stdout == whole
     assert whole.splitlines()[0] == '"id","prediction","probability[short]","probability[tall]"'
     assert [row.split(",")[0] for row in whole.splitlines()[1:]] == [str(i) for i in range(80)]
@@ -78,16 +82,14 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize("block", [1 << 22, 200])
-def test_columns_that_are_kept_come_out_as_they_went_in(
-    run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
-    monkeypatch.setattr(separated, "BLOCK", block)
+@pytest.mark.parametrize("padding", [1, 2_000_000])
+def test_columns_that_are_kept_come_out_as_they_went_in(run: Run, model: Path, people: Path, padding: int) -> None:
     people.write_text("\n".join(KEPT) + "\n")
+    widen(people, padding)
     keep = [word for name in ("zip", "bigid", "when", "na", "note") for word in ("--keep", name)]
-    told = run("predict", model, people, *keep, "--missing", "A1", "--no-probabilities", "-q")
-    assert told.exit_code == 0, told.output
-    kept = [",".join(line.split(",")[:-1]) for line in told.stdout.splitlines()[1:]]
+    result = run("predict", model, people, *keep, "--missing", "A1", "--no-probabilities", "-q")
+    assert result.exit_code == 0, result.output
+    kept = [",".join(line.split(",")[:-1]) for line in result.stdout.splitlines()[1:]]
     assert kept == [",".join(line.split(",")[:-2]) for line in KEPT[1:]]
 
 
@@ -101,20 +103,20 @@ def test_columns_of_formats_that_have_types_are_kept_with_them(run: Run, model: 
 
 @pytest.fixture
 def typed(run: Run, people: Path) -> tuple[Path, list[str]]:
-    """A model of a boolean and a date, and rows of which the first tell less than the others."""
+    """Return a model of a boolean and a date, and rows of which the first ones do not determine the types."""
     rows = [f"{('true', 'false')[i % 2]},2024-01-{1 + i % 28:02},{'ab'[i % 2 if i % 5 else 0]}" for i in range(80)]
     people.write_text("\n".join(["flag,day,y", *rows]))
     assert run("fit", people, "--target", "y", "-o", people.with_suffix(".mercer"), "-q").exit_code == 0
     return people.with_suffix(".mercer"), [",2024-01-01"] * 30 + ["true,2024-01-02 10:00:00", "False,2024-01-03"]
 
 
-def test_the_first_rows_do_not_say_what_columns_hold(
-    run: Run, people: Path, typed: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+def test_the_first_rows_do_not_determine_the_types_of_columns(
+    run: Run, people: Path, typed: tuple[Path, list[str]]
 ) -> None:
     model, rows = typed
     people.write_text("\n".join(["flag,day", *rows]))
     whole = run("predict", model, people, "-q")
-    monkeypatch.setattr(separated, "BLOCK", 100)
+    widen(people, 300_000)
     parts = run("predict", model, people, "-q")
     assert (parts.exit_code, parts.stdout) == (0, whole.stdout), parts.output
     assert len({line.split(",")[-1] for line in whole.stdout.splitlines()[1:]}) == 3
@@ -127,23 +129,23 @@ def test_codes_are_the_words_that_they_were(run: Run, people: Path, name: str) -
     saved = people.with_suffix(".mercer")
     options = ("--kind", "zip=code", "--model", name, "-o", saved, "-q")
     assert run("fit", people, "--target", "y", *options).exit_code == 0
-    told = run("predict", saved, people)
-    assert told.exit_code == 0, told.output
-    assert "no row of the fit had" not in told.stderr
+    result = run("predict", saved, people)
+    assert result.exit_code == 0, result.output
+    assert "no row of the fit had" not in result.stderr
 
 
-@pytest.mark.parametrize("block", [1 << 22, 200])
+@pytest.mark.parametrize("padding", [1, 100_000])
 def test_a_word_among_numbers_is_named_with_its_column_and_line(
-    run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch, block: int
+    run: Run, model: Path, people: Path, padding: int
 ) -> None:
-    monkeypatch.setattr(separated, "BLOCK", block)
     with people.open("a") as file:
         file.write("80,not known,Ulm,tall\n")
-    told = run("predict", model, people)
-    assert told.exit_code == 2
-    sentence = "Column 'height' of 'people.csv' is to hold numbers, but is 'not known' in line 82."
-    assert sentence in told.stderr
-    assert "--missing 'not known'" in told.stderr
+    widen(people, padding)
+    result = run("predict", model, people)
+    assert result.exit_code == 2
+    sentence = "Column 'height' of 'people.csv' must hold numbers, but is 'not known' in line 82."
+    assert sentence in result.stderr
+    assert "--missing 'not known'" in result.stderr
     assert run("predict", model, people, "--missing", "not known").exit_code == 0
 
 
@@ -152,10 +154,10 @@ def test_clock_times_are_refused_where_they_could_not_be_read_again(run: Run, pe
     people.write_text("\n".join(["dep,x,y", *rows]))
     fit = ("fit", people, "--target", "y", "-o", people.with_suffix(".mercer"), "-q")
     for how in ("--in-memory", "--stream"):
-        told = run(*fit, how)
-        assert told.exit_code == 2
-        assert "Column 'dep' holds times of day" in told.stderr
-        assert "--drop dep" in told.stderr
+        result = run(*fit, how)
+        assert result.exit_code == 2
+        assert "Column 'dep' holds times of day" in result.stderr
+        assert "--drop dep" in result.stderr
         assert run(*fit, how, "--drop", "dep").exit_code == 0
     assert run("predict", people.with_suffix(".mercer"), people, "-q").exit_code == 0
     found = run("compare", people, "--target", "y", "--models", "NaiveBayes", "--save", people.with_suffix(".best"))
@@ -173,33 +175,29 @@ def test_a_baseline_predicts_for_columns_of_any_kind(run: Run, people: Path) -> 
     assert {line.split(",")[0] for line in found.stdout.splitlines()[1:]} == {"b"}
 
 
-def test_a_row_that_is_refused_is_named_by_its_place_in_the_file(
-    run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_that_is_refused_is_named_by_its_place_in_the_file(run: Run, people: Path, tmp_path: Path) -> None:
     run("fit", people, "--target", "size", "--drop", "city", "-o", tmp_path / "m", "-q")
     rows = people.read_text().splitlines()
     rows[71] = "70,inf,Ulm,tall"
     people.write_text("\n".join(rows))
     whole = run("predict", tmp_path / "m", people, "-q").stderr
-    monkeypatch.setattr(separated, "BLOCK", 300)
+    widen(people)
     assert "row 70" in whole
     assert run("predict", tmp_path / "m", people, "-q").stderr == whole
 
 
 def test_a_column_that_is_kept_twice_is_written_once(run: Run, model: Path, people: Path) -> None:
-    told = run("predict", model, people, "--keep", "id", "--keep", "id", "-q").stdout
-    assert told.splitlines()[0].replace('"', "").split(",")[:2] == ["id", "prediction"]
+    result = run("predict", model, people, "--keep", "id", "--keep", "id", "-q").stdout
+    assert result.splitlines()[0].replace('"', "").split(",")[:2] == ["id", "prediction"]
 
 
-def test_fields_that_come_late_are_columns(
-    run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(json_rows, "BLOCK", 300)
+def test_fields_that_come_late_are_columns(run: Run, model: Path, people: Path) -> None:
     late, out = people.with_name("late.jsonl"), people.with_name("out.parquet")
-    first, last = {"height": 1.7, "city": "Ulm"}, {"height": 1.9, "city": "Bonn", "note": "late"}
+    padding = "x" * 200_000  # several blocks
+    first, last = {"height": 1.7, "city": "Ulm", "padding": padding}, {"height": 1.9, "city": "Bonn", "note": "late"}
     late.write_text("".join(f"{json.dumps(row)}\n" for row in [*[first] * 30, last]))
-    told = run("predict", model, late, "--keep", "note", "-o", out)
-    assert told.exit_code == 0, told.output
+    result = run("predict", model, late, "--keep", "note", "-o", out)
+    assert result.exit_code == 0, result.output
     assert predicted(out)["note"] == [None] * 30 + ["late"]
     assert "There is no column 'nota'" in run("predict", model, late, "--keep", "nota").stderr
 
@@ -223,18 +221,18 @@ def test_a_folder(run: Run, model: Path, people: Path, tmp_path: Path) -> None:
 def test_a_level_that_was_never_seen_is_named(run: Run, model: Path, people: Path) -> None:
     assert "no row of the fit had" not in run("predict", model, people).stderr
     people.write_text(people.read_text().replace("Jena", "Jenna"))
-    told = run("predict", model, people).stderr
-    assert "Column 'city' has 'Jenna', which no row of the fit had. Did you mean 'Jena'?" in told
-    assert told.count("Jenna") == 1
+    result = run("predict", model, people).stderr
+    assert "Column 'city' has 'Jenna', which no row of the fit had. Did you mean 'Jena'?" in result
+    assert result.count("Jenna") == 1
     assert "Jenna" not in run("predict", model, people, "-q").stderr
 
 
 def test_abstaining(run: Run, model: Path, people: Path) -> None:
     out = people.with_name("out.parquet")
     assert run("predict", model, people, "--abstain", "0.9", "-o", out).exit_code == 0
-    told = predicted(out)
-    sure = [max(pair) >= 0.9 for pair in zip(told["probability[short]"], told["probability[tall]"], strict=True)]
-    assert [label is not None for label in told["prediction"]] == sure
+    result = predicted(out)
+    sure = [max(pair) >= 0.9 for pair in zip(result["probability[short]"], result["probability[tall]"], strict=True)]
+    assert [label is not None for label in result["prediction"]] == sure
     assert 0 < sum(sure) < 80
 
 
@@ -242,13 +240,13 @@ def test_costs_and_priors_change_what_is_decided(run: Run, model: Path, people: 
     costs = json.dumps({"tall": {"short": 50}, "short": {"tall": 1}})
     out = people.with_name("out.parquet")
     run("predict", model, people, "--costs", costs, "-o", out)
-    told = predicted(out)
-    cheaper = ["tall" if 50 * p > 1 - p else "short" for p in told["probability[tall]"]]
-    assert told["prediction"] == cheaper
-    assert max(told["expected cost"]) <= 1
+    result = predicted(out)
+    cheaper = ["tall" if 50 * p > 1 - p else "short" for p in result["probability[tall]"]]
+    assert result["prediction"] == cheaper
+    assert max(result["expected cost"]) <= 1
     (people.with_name("costs.json")).write_text(costs)
     run("predict", model, people, "--costs", people.with_name("costs.json"), "-o", out)
-    assert predicted(out) == told
+    assert predicted(out) == result
     run("predict", model, people, "--priors", '{"tall": 0.001, "short": 0.999}', "-o", out)
     assert np.mean(predicted(out)["probability[tall]"]) < 0.2
     assert "expected cost" not in predicted(out)
@@ -257,9 +255,9 @@ def test_costs_and_priors_change_what_is_decided(run: Run, model: Path, people: 
 def test_priors_of_a_model_that_does_not_know_its_own(run: Run, people: Path) -> None:
     fitted, out = people.with_name("logistic.mercer"), people.with_name("out.parquet")
     run("fit", people, "--target", "size", "--model", "LogisticRegression", "-o", fitted)
-    asked = ("predict", fitted, people, "--priors", '{"tall": 0.001, "short": 0.999}', "-o", out)
-    assert "--trained-priors" in run(*asked).stderr
-    assert run(*asked, "--trained-priors", '{"tall": 0.5, "short": 0.5}').exit_code == 0
+    command = ("predict", fitted, people, "--priors", '{"tall": 0.001, "short": 0.999}', "-o", out)
+    assert "--trained-priors" in run(*command).stderr
+    assert run(*command, "--trained-priors", '{"tall": 0.5, "short": 0.5}').exit_code == 0
     assert np.mean(predicted(out)["probability[tall]"]) < 0.2
     assert "expected cost" not in predicted(out)
 
@@ -268,8 +266,8 @@ def test_without_probabilities(run: Run, model: Path, people: Path) -> None:
     assert run("predict", model, people, "--no-probabilities", "-q").stdout.splitlines()[0] == '"prediction"'
 
 
-def test_a_failure_leaves_the_old_file(run: Run, model: Path, people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(separated, "BLOCK", 300)
+def test_a_failure_leaves_the_old_file(run: Run, model: Path, people: Path) -> None:
+    widen(people)
     (out := people.with_name("out.csv")).write_text("old")
     with people.open("a") as file:
         file.write("80,1.7\n")
@@ -280,7 +278,7 @@ def test_a_failure_leaves_the_old_file(run: Run, model: Path, people: Path, monk
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
-    """Rows come in parts of a few megabytes, whatever the size of the file."""
+    """Rows are read in parts of a few megabytes."""
     largest = []
     for times in (400_000, 800_000):
         path = tmp_path / f"{times}.csv"
@@ -301,8 +299,8 @@ def test_no_text_is_a_formula_for_a_spreadsheet(run: Run, tmp_path: Path) -> Non
     lines = [f"{i % 7},{'=1+1' if i % 2 else 'no'},{'@x' if i % 3 else '-y'}" for i in range(40)]
     rows.write_text("\n".join(["-a,y,+note", *lines]) + "\n")
     model = tmp_path / "m.mercer"
-    told = run("fit", rows, "--target", "y", "--drop", "+note", "--model", "NaiveBayes", "-o", model)
-    assert told.exit_code == 0, told.stderr
+    result = run("fit", rows, "--target", "y", "--drop", "+note", "--model", "NaiveBayes", "-o", model)
+    assert result.exit_code == 0, result.stderr
     keep = ["--keep", "+note", "--no-probabilities", "-q"]
     plain, safe = (run("predict", model, rows, *keep, *more).stdout for more in ([], ["--spreadsheet"]))
     assert plain.splitlines()[0] == '"+note","prediction"'

@@ -1,4 +1,4 @@
-"""Real tables, from the file to a model and to predictions."""
+"""Real tables: fits and predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In a terminal: bars on the screen, Ctrl-C on the keyboard."""
+"""Progress bars and Ctrl-C in a terminal."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_prints_what_is_done(tmp_path: Path) -> None:
-    """As many folds as there are rows of a class, so that there is time to press it."""
+    """Many folds leave time for pressing Ctrl-C."""
     models = ["--models", "NaiveBayes", "--models", "LogisticRegressionCV"]
     program = started("compare", "breast-cancer", "--folds", "200", *models, folder=tmp_path)
     program.expect("LogisticRegressionCV")
@@ -68,7 +68,7 @@ def test_ctrl_c_prints_what_is_done(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_during_the_page_leaves_the_answer_and_no_half_of_a_page(tmp_path: Path) -> None:
-    """Pressed when the page is begun: all sections of this table take longer than a keystroke."""
+    """Ctrl-C is pressed at the beginning of the page, whose sections take longer than a keystroke."""
     models = ["--models", "NaiveBayes", "--models", "LogisticRegressionCV", "--folds", "2"]
     program = started("compare", "breast-cancer", *models, "--report", "report.html", folder=tmp_path)
     program.expect("Use LogisticRegressionCV")

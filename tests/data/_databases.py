@@ -1,4 +1,4 @@
-"""DuckDB and SQLite files to be read, all rows at once or by pieces."""
+"""DuckDB and SQLite files for tests of readers and sources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def duckdb_file(path: Path, **tables: str) -> Path:
-    """A new file with these tables, each of them the answer to a query."""
+    """Create a file with these tables, each the result of a query."""
     import duckdb
 
     with duckdb.connect(str(path)) as connection:
@@ -20,7 +20,7 @@ def duckdb_file(path: Path, **tables: str) -> Path:
 
 
 def sqlite_file(path: Path, columns: str, rows: Sequence[Sequence[Any]], table: str = "t") -> Path:
-    """A file, new or not, with one more table."""
+    """Add a table to a file, which is created if necessary."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f'CREATE TABLE "{table}" ({columns})')
         connection.executemany(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns.split(",")))})', rows)

@@ -1,4 +1,4 @@
-"""Dates as numbers, and where a day lies in its week and year."""
+"""Dates as numbers, weekdays and months."""
 
 from __future__ import annotations
 

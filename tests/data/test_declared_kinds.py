@@ -1,4 +1,4 @@
-"""What somebody says of a column stays with it."""
+"""Declared kinds stay with a column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strings that spell numbers or dates: found, converted, noted, and kept for new rows."""
+"""Formats of numbers and dates in strings: detection, conversion, notes, and new rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def european(value: float) -> str:
 
 
 def spelled(**columns: Any) -> pd.DataFrame:
-    """The same as in Europe."""
+    """Return the numbers in European notation."""
     return pd.DataFrame(
         {
             "price": [european(value) for value in PRICES],
@@ -117,7 +117,7 @@ def test_other_strings_are_strings(labels: list[str]) -> None:
     assert detect_format(labels) is None
 
 
-def test_what_is_ambiguous_has_a_default_that_is_told_and_can_be_changed() -> None:
+def test_ambiguous_formats_have_a_noted_default_that_can_be_changed() -> None:
     thousands = detect_format(["1,234", "5,678"])
     assert thousands is not None
     assert thousands.ambiguous
@@ -173,7 +173,7 @@ def test_features_are_those_of_the_values(tmp_path: Path) -> None:
         model.predict(spelled(price="12 DM"))
 
 
-def test_a_kind_that_is_asked_for_wins() -> None:
+def test_a_declared_kind_wins() -> None:
     features = TableFeatures(kinds={"share": "category"}).fit(spelled())
     assert features.schema_["share"].kind is Kind.CATEGORY
     assert any(name.startswith("share[") for name in features.get_feature_names_out())

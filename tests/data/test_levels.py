@@ -1,4 +1,4 @@
-"""Which levels are kept, and what becomes of the rare, the missing and those never seen."""
+"""The choice of levels, and codes of rare, missing and unknown values."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_missing_values_that_the_fit_had_none_of_are_unseen() -> None:
     assert Levels.of(seen(["a", "a", "b"]), min_frequency=2).codes("c", coded([None, "a"])).tolist() == [1, 0]
 
 
-def test_labels_that_print_alike_are_told_apart() -> None:
+def test_labels_that_print_alike_have_different_names() -> None:
     levels = Levels.of(
         seen(["1", 1, "nan", None, "infrequent", "rare", "1", 1, "nan", None, "infrequent"]), min_frequency=2
     )
@@ -174,7 +174,7 @@ def test_a_column_of_nothing_has_no_columns() -> None:
     assert Levels.of(seen([None, None]), missing="zeros").n_columns == 0
 
 
-def test_a_few_values_of_many_declared_labels_are_looked_up_alone() -> None:
+def test_only_used_labels_are_looked_up() -> None:
     labels = np.array([f"l{j}" for j in range(1000)], dtype=object)
     levels = Levels.of(Occurrences.zero().update(Coded(np.arange(1000), labels)))
     for codes in ([5, -1, 999, 5], [7], [-1], []):

@@ -1,4 +1,4 @@
-"""What the columns of a table are, by type and by value."""
+"""Kinds of columns, by type and by value."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_values_of_several_types_are_noted() -> None:
 
 
 def test_what_a_column_is_good_for_does_not_change_what_it_holds() -> None:
-    """Naive Bayes describes identifiers and constants as before."""
+    """Naive Bayes still models identifiers and constants."""
     frame = pd.DataFrame({"id": range(1, 31), "name": [f"u{i}" for i in range(30)], "same": [2] * 30})
     schema = Schema.infer(frame)
     assert [column.stored for column in schema] == [Kind.COUNT, Kind.CATEGORY, Kind.CODE]
@@ -311,7 +311,7 @@ def test_every_library_sees_horse_colic_alike(real_data: Any) -> None:
 
 
 def test_numbers_of_groups_are_identifiers_by_their_order_or_name() -> None:
-    """A panel counts its groups in file order; a name that ends in num, with numbers far apart, is one of names."""
+    """Group numbers in file order are identifiers, and so are sparse numbers in a column whose name ends in num."""
     groups = np.repeat(np.arange(1, 301), 4)
     providers = np.repeat(30_001 + 97 * np.arange(40), 30)
     frame = pd.DataFrame({"s": groups, "mixed": groups[::-1], "provnum": providers, "kidsnum": np.arange(1200) % 9})

@@ -1,4 +1,4 @@
-"""Some columns of a frame, by name."""
+"""Selection of columns of a frame by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from mercer.data import Table
-from mercer.data.select import as_labels, fetched, names_of, select
+from mercer.data.select import as_labels, fetch_relation, names_of, select
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -35,9 +35,9 @@ def test_rows_of_a_duckdb_relation_are_fetched() -> None:
     assert names_of(relation) == ["x", "y"]
     assert Table.of(relation).numbers([0])[:, 0].tolist() == [0, 1, 2]
     assert Table.of(relation).library == "pyarrow"
-    assert fetched(relation).to_pydict() == {"x": [0, 1, 2], "y": ["a", "a", "a"]}
+    assert fetch_relation(relation).to_pydict() == {"x": [0, 1, 2], "y": ["a", "a", "a"]}
     frame = pd.DataFrame({"x": [1]})
-    assert fetched(frame) is frame
+    assert fetch_relation(frame) is frame
 
 
 @pytest.mark.parametrize("make", [lambda data: pd.DataFrame(data, index=[5, 3, 4]), pl.DataFrame, pa.table])

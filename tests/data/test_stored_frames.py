@@ -1,4 +1,4 @@
-"""Frames as bytes: they come back, and bytes that are none, or would become large, are told."""
+"""Frames as bytes: round trips, and errors for bytes that are not a frame or would expand."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_more_rows_than_bytes_can_hold_are_refused() -> None:
 
 
 def views_of_one(text: bytes, rows: int, kind: pa.DataType) -> pa.Array:
-    """Rows all of which are the same bytes in memory."""
+    """Return rows that share the same bytes in memory."""
     gaps, view, octets = pa.array([text], kind).buffers()
     return pa.Array.from_buffers(kind, rows, [gaps, pa.py_buffer(view.to_pybytes() * rows), octets])
 
@@ -112,14 +112,14 @@ def test_more_values_than_bytes_can_hold_are_refused(values: pa.Array) -> None:
     ids=lambda values: str(values.type).partition("<")[0],
 )
 def test_types_that_polars_does_not_have_are_refused(values: pa.Array) -> None:
-    """Its errors are of no class of Python's, and some are no `Exception`."""
-    with pytest.raises(DataError, match="no frame"):
+    """The errors of polars have their own classes, some of which are not an `Exception`."""
+    with pytest.raises(DataError, match="not a frame"):
         frame_of_bytes(stream(pa.table({"a": values})), "polars")
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_a_stream_without_batches_is_a_frame_without_rows(library: str) -> None:
-    """Views of lists in no piece ended the process in `to_pandas`."""
+    """`to_pandas` crashes for views of lists without chunks."""
     sink = pa.BufferOutputStream()
     kind = pa.int64() if library == "polars" else pa.list_view(pa.int64())
     with pa.ipc.new_stream(sink, pa.schema({"a": kind})):
@@ -135,11 +135,11 @@ def test_lists_and_structs_come_back() -> None:
     assert frame_of_bytes(frame_bytes(table), "pyarrow").equals(table)
 
 
-def test_bytes_that_are_no_frame_are_told() -> None:
+def test_bytes_that_are_not_a_frame_raise_an_error() -> None:
     whole = stream(TABLE)
     rng = np.random.default_rng(0)
     for end in range(0, len(whole) - 8, 13):  # the last eight only say that it ends
-        with pytest.raises(DataError, match="no frame"):
+        with pytest.raises(DataError, match="not a frame"):
             frame_of_bytes(whole[:end], "pyarrow")
     for _ in range(200):
         changed = whole.copy()

@@ -1,4 +1,4 @@
-"""A table says the same about the same data, whichever library it came in."""
+"""Tables of the same data agree for all libraries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def frame(request: pytest.FixtureRequest) -> Any:
 
 
 def values_of(table: Table, column: int) -> list[Any]:
-    """The column as Python values, through its codes."""
+    """Return the column as Python values, by its codes."""
     codes, labels = table.coded(column)
     assert codes.dtype == np.int32
     return [None if code < 0 else labels.tolist()[code] for code in codes]
@@ -78,7 +78,7 @@ def test_rows_of_rows(frame: Any) -> None:
     assert len(table.native) == 2
 
 
-def test_take_keeps_the_order_asked_for(frame: Any) -> None:
+def test_take_keeps_the_given_order(frame: Any) -> None:
     table = Table.of(frame).rows(slice(1, None)).take(np.array([2, 0]))
     assert values_of(table, 4) == ["red", "blue"]
 
@@ -255,7 +255,7 @@ def read_only(X: Any) -> Any:
 
 
 class TestArrays:
-    def test_a_float_matrix_is_only_looked_at(self) -> None:
+    def test_a_float_matrix_is_not_copied(self) -> None:
         X = np.arange(6.0).reshape(3, 2)
         assert np.shares_memory(Table.of(X).numbers(), X)
         assert np.shares_memory(Table.of(X).rows(slice(1, 3)).numbers([0, 1]), X)

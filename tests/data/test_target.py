@@ -1,4 +1,4 @@
-"""The column to be predicted is taken out of any frame, by its name or its position."""
+"""The target is separated from frames of any library, by name or position."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_name_that_occurs_twice() -> None:
 
 
 def test_no_frame() -> None:
-    with pytest.raises(DataError, match="not out of dict"):
+    with pytest.raises(DataError, match="this is a dict"):
         split_target({"x": [1], "y": [2]}, "y")
 
 
@@ -70,7 +70,7 @@ def test_the_order_of_an_ordered_categorical_is_kept() -> None:
 
 
 def test_whole_numbers_beside_gaps_are_integers() -> None:
-    """pandas writes 1 as 1.0 in a column with gaps; as a class it is 1."""
+    """pandas stores 1 as 1.0 in a column with missing values; as a class label it is 1."""
     found = split_target(pd.DataFrame({"x": [1, 2, 3], "y": [1.0, None, 3.0]}), "y")
     assert found.y.tolist() == [1, 3]
     assert found.y.dtype.kind == "i"

@@ -1,4 +1,4 @@
-"""Strings come back as they were, from wherever they come."""
+"""Strings of any library survive the conversion to `Texts`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_what_is_no_string_is_named(bad: object, before: int) -> None:
 
 
 def test_strings_are_left_as_they_were() -> None:
-    """Their bytes are not kept with them for as long as they live."""
+    """UTF-8 bytes are not attached to the strings of the caller."""
     strings = [f"é{number}" * 100 for number in range(MAX_PACKED_IN_PYTHON + 1)]
     before = [sys.getsizeof(string) for string in strings]
     assert Texts.of(strings).strings() == strings

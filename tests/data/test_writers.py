@@ -1,4 +1,4 @@
-"""Rows that are written piece by piece are read again as they were."""
+"""Rows that are written piece by piece are read back unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from mercer._errors import DataError, WriteError
 from mercer.data import read_table
-from mercer.data.writers import beside, encoded, format_of
+from mercer.data.writers import append_columns, encode_tables, format_of
 
 PARTS = [
     pa.table({"n": [1, 2], "word": ["a,b", None], "city": pa.array(["Ulm", "Bonn"]).dictionary_encode()}),
@@ -20,7 +20,7 @@ PARTS = [
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet"])
 def test_pieces_make_a_file(tmp_path: Path, name: str) -> None:
-    pieces = list(encoded(PARTS, format_of(name)))
+    pieces = list(encode_tables(PARTS, format_of(name)))
     assert len(pieces) >= len(PARTS)
     (tmp_path / name).write_bytes(b"".join(pieces))
     expected = {"n": [1, 2, 3], "word": ["a,b", None, '"c"'], "city": ["Ulm", "Bonn", "Ulm"]}
@@ -34,7 +34,7 @@ def test_pieces_make_a_file(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(("form", "second"), [(",", '"b,c"'), ("\t", "b,c")])
 def test_what_needs_no_quotation_marks_has_none(form: str, second: str) -> None:
     table = pa.table({"w,": ["00001", "b,c", 'd"', "e\nf", "", None], "n": [1.5, 2, 3, 4, 5, 6]})
-    lines = b"".join(encoded([table], form)).decode()
+    lines = b"".join(encode_tables([table], form)).decode()
     fields = ["00001", second, '"d"""', '"e\nf"', '""', ""]
     numbers = ["1.5", "2", "3", "4", "5", "6"]
     rows = [f"{field}{form}{number}\n" for field, number in zip(fields, numbers, strict=True)]
@@ -43,21 +43,28 @@ def test_what_needs_no_quotation_marks_has_none(form: str, second: str) -> None:
 
 def test_a_column_without_values_at_first_is_one_of_strings(tmp_path: Path) -> None:
     parts = [pa.table({"note": pa.nulls(2)}), pa.table({"note": ["a", None]}), pa.table({"note": pa.nulls(1)})]
-    (tmp_path / "a.parquet").write_bytes(b"".join(encoded(parts, "parquet")))
+    (tmp_path / "a.parquet").write_bytes(b"".join(encode_tables(parts, "parquet")))
     assert read_table(tmp_path / "a.parquet")["note"].to_pylist() == [None, None, "a", None, None]
 
 
 def test_what_has_no_room_in_a_file_is_named() -> None:
-    with pytest.raises(WriteError, match=r"Column 'n' is of the type double in some rows, but int64 .* as \.csv"):
-        list(encoded([pa.table({"n": [1]}), pa.table({"n": [1.5]})], "parquet"))
-    with pytest.raises(WriteError, match=r"Column 'n' is of the type list.* as \.parquet"):
-        list(encoded([pa.table({"n": [[1]]})], ","))
+    with pytest.raises(WriteError, match=r"Column 'n' has the type double in some rows, but int64 .* as \.csv"):
+        list(encode_tables([pa.table({"n": [1]}), pa.table({"n": [1.5]})], "parquet"))
+    with pytest.raises(WriteError, match=r"Column 'n' has the type list.* as \.parquet"):
+        list(encode_tables([pa.table({"n": [[1]]})], ","))
 
 
 def test_columns_beside_others() -> None:
     told = {"prediction": np.array(["x", None], dtype=object), "p": np.array([0.5, 1.0])}
-    assert beside(PARTS[0], ["n"], told).to_pydict() == {"n": [1, 2], "prediction": ["x", None], "p": [0.5, 1.0]}
-    assert beside(PARTS[0], [], {"all": np.array([None, None], dtype=object)}).schema.field("all").type == pa.string()
+    assert append_columns(PARTS[0], ["n"], told).to_pydict() == {
+        "n": [1, 2],
+        "prediction": ["x", None],
+        "p": [0.5, 1.0],
+    }
+    assert (
+        append_columns(PARTS[0], [], {"all": np.array([None, None], dtype=object)}).schema.field("all").type
+        == pa.string()
+    )
 
 
 def test_the_ending_tells_how() -> None:

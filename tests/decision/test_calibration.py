@@ -1,4 +1,4 @@
-"""Calibrated probabilities: known answers, what stays the same, and that they hold."""
+"""Calibrated probabilities: known answers, invariances, and calibration on new rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ METHODS = ["temperature", "platt", "isotonic"]
 
 
 def copied_columns(n: int, rng: np.random.Generator, classes: int = 3):
-    """Each column four times: naive Bayes takes them for independent and is far too sure."""
+    """Repeat each column four times, which makes naive Bayes overconfident."""
     y = rng.integers(classes, size=n)
     return np.tile(rng.normal(size=(n, 2)) + np.eye(classes, 2)[y], (1, 4)), y
 
@@ -95,7 +95,7 @@ def test_true_probabilities_have_a_temperature_of_one():
 
 @pytest.mark.filterwarnings("ignore:Since FrozenEstimator:UserWarning")
 def test_platts_numbers_are_those_of_scikit_learn():
-    """Two classes, scores of a fitted model: the same sigmoid; sklearn wants it to be told that the model is frozen."""
+    """For two classes and a fitted model, which scikit-learn requires as a FrozenEstimator, the sigmoids are equal."""
     from sklearn.frozen import FrozenEstimator
 
     labels = CODES == 0
@@ -146,7 +146,7 @@ def test_a_weight_counts_rows(method):
 
 
 def test_scores_are_those_of_rows_held_out():
-    """One nearest neighbour is always right about its own rows: only rows held out tell how sure it may be."""
+    """One nearest neighbour is always right on its training rows, so that only held-out rows show its accuracy."""
     from sklearn.neighbors import KNeighborsClassifier
 
     noise = RNG.permutation(Y)

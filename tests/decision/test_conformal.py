@@ -1,4 +1,4 @@
-"""Conformal p-values: uniform for usual rows, small for strange ones."""
+"""Conformal p-values: uniform for usual rows, small for outliers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conformal intervals: coverage within binomial bounds, exact ranks, and what is promised in words."""
+"""Conformal intervals: coverage within binomial bounds, exact ranks, and the stated guarantee."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mercer.decision._conformal import exact_rank, select_ranked
 
 
 def draw(n: int, rng: np.random.Generator):
-    """Errors that grow with the second column."""
+    """Return rows whose errors grow with the second column."""
     X = rng.normal(size=(n, 2))
     return X, 3 * X[:, 0] + np.exp(X[:, 1]) * rng.normal(size=n)
 
@@ -36,7 +36,7 @@ def inside(intervals: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (intervals[:, 0] <= y) & (y <= intervals[:, 1])
 
 
-def test_of_any_rows_taken_as_new_in_turn_at_most_so_many_are_missed():
+def test_of_any_rows_taken_as_new_in_turn_at_most_the_promised_share_is_missed():
     """Exact for every set of n rows: α of them with a model that saw none, 2α with the jackknife+ (theorem 1)."""
     rows, y = X[:15], Y[:15]
     fitted = ScikitRidge().fit(X[100:], Y[100:])
@@ -52,7 +52,7 @@ def test_of_any_rows_taken_as_new_in_turn_at_most_so_many_are_missed():
 
 
 def test_values_that_many_rows_have_are_not_lost_to_rounding():
-    """f − (f − y) is not always y: prices in tenths around a constant, all of them at an end of the interval."""
+    """f − (f − y) is not always y: here all values are at an end of the interval."""
     y = np.repeat([0.1, 0.2, 0.3, 0.7], 10)
     for constant in np.random.default_rng(0).random(40):
         fitted = DummyRegressor(strategy="constant", constant=constant).fit([[0]], [0])
@@ -68,7 +68,7 @@ def test_a_spread_that_has_no_bounds_gives_numbers():
 
 @pytest.mark.parametrize(("cv", "method"), [("split", "normalised"), (4, "absolute")])
 def test_the_true_value_is_inside_as_often_as_promised(cv, method):
-    """One new row for each fit, so that hits are independent."""
+    """Each fit has one new row, so that hits are independent."""
     hits = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -141,7 +141,7 @@ def test_folds_are_the_ranks_of_barber_and_others(cv):
 
 @pytest.mark.parametrize("cv", ["split", 3])
 def test_quantiles_are_moved_until_they_hold(cv):
-    """A model of the 10 % and 90 % quantiles, on rows whose errors grow; even one that is far off is corrected."""
+    """Quantiles of rows with growing errors have the coverage, even if the model is far off."""
     rows, y = draw(900, RNG)
     new, truth = draw(3000, RNG)
     for alpha in (0.0, 100.0):  # the second predicts one constant
@@ -159,7 +159,7 @@ def test_quantiles_are_moved_until_they_hold(cv):
 
 @pytest.mark.parametrize(("method", "model"), [("normalised", LinearRegression()), ("quantile", QuantileRegressor())])
 def test_rows_that_a_split_leaves_out_are_learnt_from_by_none_of_the_models(method, model):
-    """Rows that come later than those held out, say, or are too near to them: a split says what may be known."""
+    """A split may leave out rows, such as those after the held-out rows or too close to them."""
     splits = [(np.arange(100), np.arange(150, 220))]
     other = np.where(np.arange(300) < 220, Y, 1e6 * np.arange(300))
     found, expected = (

@@ -1,4 +1,4 @@
-"""Conformal sets: coverage within binomial bounds, exact ranks, and what is promised in words."""
+"""Conformal sets: coverage within binomial bounds, exact ranks, and the stated guarantee."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def covered(sets: np.ndarray, codes: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("method", ["score", "adaptive"])
 @pytest.mark.parametrize("by_class", [False, True])
 def test_of_any_rows_taken_as_new_in_turn_the_share_is_covered(method, by_class):
-    """What exchangeability rests on, exact for every set of rows: each is as likely as the others to be the new one."""
+    """By exchangeability, each row of a set is equally likely to be the new one."""
     fitted = ScikitNB().fit(X[100:], CODES[100:])
     rows, codes, hits = X[:61], CODES[:61], np.zeros(61, bool)
     for new in range(61):
@@ -69,7 +69,7 @@ def test_of_any_rows_taken_as_new_in_turn_the_share_is_covered(method, by_class)
 
 @pytest.mark.parametrize(("cv", "method"), [("split", "adaptive"), (4, "score")])
 def test_the_true_class_is_inside_as_often_as_promised(cv, method):
-    """One new row for each fit, so that hits are independent."""
+    """Each fit has one new row, so that hits are independent."""
     hits = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -82,7 +82,7 @@ def test_the_true_class_is_inside_as_often_as_promised(cv, method):
     assert sum(hits) >= binom.ppf(0.001, 40, 0.8)
 
 
-def test_each_class_is_covered_where_that_was_asked_for():
+def test_each_class_is_covered_if_by_class():
     rates = []
     for seed in range(20):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Cost matrices from whatever people write them as, and where each action is best."""
+"""Cost matrices from arrays, mappings and frames, and the best action at each probability."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_actions_need_not_be_classes():
 
 @pytest.mark.parametrize("classes", [[0, 1, 2], [1, 2, 3], [2, 1, 0]])
 def test_the_numbers_of_rows_are_no_classes(classes):
-    """A frame that was not given an index numbers its rows from 0, whatever the classes are called."""
+    """The default index of a frame does not name classes."""
     values = 1.0 - np.eye(3) + np.arange(9.0).reshape(3, 3)
     classes = np.array(sorted(classes))
     found = make_cost_matrix(pd.DataFrame(values, columns=classes), classes)
@@ -67,7 +67,7 @@ def test_the_numbers_of_rows_are_no_classes(classes):
 
 
 def test_actions_that_are_classes_are_not_renamed():
-    """In another order, or fewer of them: a wrong class still costs 1 and the right one nothing."""
+    """In another order, or with fewer actions, a wrong class still costs 1 and the right one 0."""
     np.testing.assert_array_equal(make_cost_matrix(None, CLASSES, ["well", "ill"]).values, [[1, 0], [0, 1]])
     np.testing.assert_array_equal(make_cost_matrix(None, CLASSES, ["well"]).values, [[1], [0]])
     np.testing.assert_array_equal(make_cost_matrix(None, CLASSES, ["treat", "wait"]).values, [[0, 1], [1, 0]])

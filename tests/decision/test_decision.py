@@ -1,4 +1,4 @@
-"""Decisions: the least expected cost, rejection, thresholds and priors, around any model with probabilities."""
+"""Decisions of models with probabilities: expected costs, rejection, thresholds and priors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LDA_ERROR = np.mean(LDA.predict(X) != Y)
 
 
 class Fixed(DummyClassifier):
-    """Probabilities that are the columns of X."""
+    """A classifier whose probabilities are the columns of X."""
 
     def predict_proba(self, X):
         return np.asarray(X, dtype=float)
@@ -102,7 +102,7 @@ def test_other_costs_need_no_refit():
 
 
 def test_costs_scaled_and_shifted_by_class_change_nothing():
-    """What a class costs whatever is done, and the unit of money, are not ours to change."""
+    """Decisions do not depend on constants for each class, or on the unit of the costs."""
     costs = RNG.integers(0, 9, (3, 3)).astype(float)
     one = Decision(LDA, costs=costs)
     two = Decision(LDA, costs=3.5 * costs + np.array([[1.0], [-2.0], [7.0]]))
@@ -141,7 +141,7 @@ def test_rejection_has_a_label_of_the_type_of_the_others():
 
 
 def test_the_score_is_the_share_of_right_actions_whatever_the_labels():
-    """Among text, numbers and booleans: a rejected row is not right, and neither is an action that is no class."""
+    """Rejected rows and actions that are not classes count as wrong, for all types of labels."""
     for labels in (Y, np.arange(150) % 3, np.arange(150) % 3 == 0, (np.arange(150) % 3).astype(float)):
         model = LinearDiscriminantAnalysis().fit(X, labels)
         decision = Decision(model, reject=0.3)
@@ -188,7 +188,7 @@ def test_a_threshold_may_be_chosen_on_data():
 
 @pytest.mark.parametrize("options", [{"actions": ["yes", "no"]}, {"costs": [[1, 0], [0, 5]]}])
 def test_no_threshold_goes_with_actions_for_the_wrong_class(options):
-    """Above it the second action is chosen, which would be that for the first class."""
+    """Above the threshold the second action is chosen, which would be that of the first class."""
     with pytest.raises(CostError, match="in the order of the classes"):
         Decision(BINARY, threshold=0.5, **options).predict(X)
     with pytest.raises(CostError, match="in the order of the classes"):
@@ -205,7 +205,7 @@ def test_labels_for_other_rows_are_refused():
 # In words.
 
 
-def test_the_threshold_is_told():
+def test_the_threshold_is_explained():
     text = Decision(BINARY, costs={"no": {"yes": 1}, "yes": {"no": 10}}).explain()
     assert "'no' where p(yes) is at most 0.0909, 'yes' above 0.0909." in text
     assert "'no' for 'yes' 10" in text
@@ -217,7 +217,7 @@ def test_priors_move_the_threshold_of_the_model_itself():
     np.testing.assert_array_equal(decision.predict(X) == "yes", BINARY.predict_proba(X)[:, 1] > own)
 
 
-def test_what_is_never_done_is_told():
+def test_dominated_actions_are_explained():
     costs = {"no": {"no": 0, "yes": 5, "ask": 1}, "yes": {"no": 5, "yes": 0, "ask": 1}}
     text = Decision(BINARY, costs=costs).explain()
     assert "'ask' up to 0.8" in text
@@ -350,7 +350,7 @@ def test_bad_input_is_named():
 
 
 class Stopped(LinearDiscriminantAnalysis):
-    """Ctrl-C in the middle of a fit."""
+    """A model whose fit is interrupted by Ctrl-C."""
 
     def fit(self, X, y):
         raise FitInterrupted("stopped")

@@ -1,4 +1,4 @@
-"""Benjamini and Hochberg's rule against its definition, SciPy's, and what it promises."""
+"""Benjamini and Hochberg's rule: its definition, SciPy's result, and its guarantee."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ P_VALUES = st.lists(st.sampled_from([0.0, 1e-9, 0.01, 0.02, 0.03, 0.04, 0.05, 0.
 
 
 def by_definition(p: list[float], level: float) -> list[bool]:
-    """The k smallest for the largest k with p₍ₖ₎ ≤ level·k/m, which cannot part equal p-values."""
+    """Select the k smallest p-values for the largest k with p₍ₖ₎ ≤ level·k/m."""
     m = len(p)
     passing = [k for k in range(1, m + 1) if sorted(p)[k - 1] * m / k <= level]
     return [value <= sorted(p)[max(passing) - 1] for value in p] if passing else [False] * m
@@ -33,7 +33,7 @@ def test_adjusted_values_are_scipys(p):
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5])
 def test_the_rate_of_false_discoveries_is_held(correlation):
-    """80 true hypotheses of 100: the mean share of false discoveries is 0.8 · level, less where tests hang together."""
+    """With 80 true hypotheses of 100, the mean share of false discoveries is 0.8 · level, or less if dependent."""
     rng = np.random.default_rng(2)
     shares, found = [], []
     for _ in range(400):

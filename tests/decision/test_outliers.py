@@ -1,4 +1,4 @@
-"""Outliers by density: p-values that are uniform for usual rows, and a bound on false discoveries that holds."""
+"""Outliers by density: uniform p-values of usual rows, and a valid bound on false discoveries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LABELS = (USUAL[:, 0] > 0).astype(int)
 
 
 def batch(rng: np.random.Generator, usual: int, strange: int) -> np.ndarray:
-    """Usual rows of two humps, then strange ones on a circle around them."""
+    """Return usual rows of two clusters, followed by outliers on a circle around them."""
     humps = rng.normal(size=(usual, 2)) + rng.choice([-4.0, 4.0], (usual, 1))
     angle = rng.uniform(0, 2 * np.pi, strange)
     return np.concatenate([humps, 9 * np.column_stack([np.cos(angle), np.sin(angle)])])
@@ -61,7 +61,7 @@ def test_p_values_of_usual_rows_are_uniform():
 
 @pytest.mark.parametrize("density", [KernelDensity(bandwidth=0.7), HistogramDensity(bins=4)], ids=["few ties", "many"])
 def test_p_values_of_usual_rows_are_uniform_where_scores_are_equal(density):
-    """Whole numbers, of which many have the same density."""
+    """Many whole numbers have the same density."""
     p, safe = [], []
     for seed in range(150):
         rng = np.random.default_rng(seed)
@@ -90,7 +90,7 @@ def test_false_discoveries_are_bounded_and_outliers_found():
 
 @pytest.mark.filterwarnings("ignore::mercer._errors.CalibrationWarning")
 def test_among_usual_rows_most_batches_are_left_alone():
-    """Where no row is strange every discovery is false, and there is one in at most the share `fdr` of batches."""
+    """Without outliers every discovery is false, and at most the share `fdr` of batches has one."""
     rng = np.random.default_rng(1)
     alarms = []
     for seed in range(120):
@@ -226,7 +226,7 @@ def test_containers_do_not_matter():
     ids=lambda value: type(value).__name__,
 )
 def test_gaps_are_left_to_the_density(density, labels):
-    """Rows with gaps are ranked by what is known of them."""
+    """Rows with missing values are ranked by their known values."""
     gaps = FRAME[["a", "b"]].mask(RNG.random((300, 2)) < 0.2)
     gaps.iloc[0] = [0.0, np.nan]
     model = DensityOutliers(density, random_state=0).fit(gaps, labels)
@@ -258,7 +258,7 @@ def test_a_model_without_density_is_named():
         DensityOutliers(GaussianDiscriminant(), method="leave-one-out").fit(USUAL, LABELS)
 
 
-def test_too_few_rows_to_flag_any_are_told_with_the_number_needed():
+def test_too_few_rows_to_flag_any_warn_with_the_number_needed():
     with pytest.warns(
         CalibrationWarning,
         match=r"with 10 calibration rows.*0\.0909.*above fdr=0\.05\. Use 19 calibration rows or more",
@@ -270,8 +270,8 @@ def test_too_few_rows_to_flag_any_are_told_with_the_number_needed():
     DensityOutliers(random_state=0).fit(USUAL[:38])  # 19 rows held out are enough
 
 
-def test_a_batch_too_large_to_flag_any_is_told_with_the_number_needed():
-    """3 of 200 at a level of 0.05 take p-values of 0.00075, and so 1,333 rows to compare with."""
+def test_a_batch_too_large_to_flag_any_warns_with_the_number_needed():
+    """Flagging 3 of 200 rows at a level of 0.05 requires p-values of 0.00075, and thus 1,333 held-out rows."""
     model = DensityOutliers(random_state=0).fit(USUAL)
     new = np.concatenate([USUAL[np.argsort(model.score_samples(USUAL))[-197:]], [[9.0, 9.0], [8.0, -8.0], [-9.0, 9.0]]])
     with pytest.warns(

@@ -1,4 +1,4 @@
-"""Other class priors without a refit, and new ones found on rows without labels."""
+"""Changed class priors without a refit, and priors estimated from unlabelled rows."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_likelihood_never_falls_and_no_other_priors_are_likelier(seed, n, tr
 
 
 def test_one_step_of_saerens_is_the_mean_posterior():
-    """Where the priors have settled, they are the mean of the posteriors that they give."""
+    """At the maximum, the priors are the mean of the posteriors under them."""
     X, _ = draw(500, [0.6, 0.3, 0.1], np.random.default_rng(1))
     log_p = truth(X, EVEN)
     found = estimate_priors(log_p, EVEN, LABELS)
@@ -151,7 +151,7 @@ def test_trained_priors_are_found_wherever_they_are():
 
 
 def test_classes_are_weighed_as_the_model_within_weighs_them():
-    """A kernelized model balances classes as the one that it is made of was told to."""
+    """A kernelized model uses the class weights of its inner model."""
     X, y = draw(120, [0.7, 0.2, 0.1], np.random.default_rng(10))
     balanced = Decision(kernelize(LogisticRegression(class_weight="balanced"), "rbf"), priors=EVEN).fit(X, y)
     np.testing.assert_allclose(balanced.predict_proba(X), balanced.model_.predict_proba(X), atol=1e-12)
@@ -182,7 +182,7 @@ def test_what_a_fitted_model_with_a_temperature_was_trained_on_is_not_known():
 
 
 def test_classes_that_the_model_does_not_tell_apart_have_any_priors():
-    """Two columns in the ratio of their priors, whatever the row: only the prior of the third can be known."""
+    """Two columns have the ratio of their priors in every row, so that only the third prior is identified."""
     third, trained = np.random.default_rng(9).random(200), np.array([0.15, 0.35, 0.5])
     found = estimate_priors(np.log(np.column_stack([0.3 * (1 - third), 0.7 * (1 - third), third])), trained, LABELS)
     assert np.isinf(found.standard_errors[:2]).all()
@@ -195,7 +195,7 @@ def test_classes_that_the_model_does_not_tell_apart_have_any_priors():
 
 
 def test_priors_estimated_on_shifted_rows_pay():
-    """Trained on an even mixture, used where one class is rare: the estimate recovers most of the accuracy."""
+    """If one class is rare in new rows, the estimated priors recover most of the accuracy."""
     rng = np.random.default_rng(5)
     X, y = draw(1500, EVEN, rng)
     new, truly = draw(3000, [0.9, 0.08, 0.02], rng)

@@ -1,4 +1,4 @@
-"""Thresholds chosen on data: the cheapest by brute force, and bounds on false positives that hold."""
+"""Thresholds chosen on data: the cheapest by brute force, and valid bounds on false positives."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_no_cut_is_cheaper(rows):
 
 
 def test_a_cut_between_neighbouring_floats_parts_them():
-    """Their mean is rounded, here to the upper of the two: a row above the cut has to be above it."""
+    """The mean of adjacent floats is rounded, here to the upper one, which must stay above the threshold."""
     for p in (np.array([np.nextafter(1.0, 0.0), 1.0]), np.array([0.5, np.nextafter(0.5, 1.0)])):
         found = find_cheapest_threshold(p, np.array([False, True]), COSTS, np.ones(2))
         assert found.average_cost == -0.5
@@ -60,7 +60,7 @@ def test_the_bound_holds_on_average():
     assert np.mean(rates) > 0.17
 
 
-def test_the_bound_holds_with_the_confidence_that_was_asked_for():
+def test_the_bound_holds_with_the_given_confidence():
     rng = np.random.default_rng(1)
     too_high = []
     for _ in range(400):

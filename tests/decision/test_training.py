@@ -1,4 +1,4 @@
-"""The rows of a fit, as the model inside is given them."""
+"""Training rows as they are passed to the inner model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ X = np.arange(8.0)[:, None]
 Y = X[:, 0] ** 2
 
 
-def test_rows_are_taken_in_the_order_they_are_asked_for() -> None:
+def test_rows_are_taken_in_the_given_order() -> None:
     training = WrappedTraining(X, Y)
     np.testing.assert_array_equal(training.take(np.arange(8)[::-1]), X[::-1])
     assert training.take(np.arange(8)) is X
@@ -75,7 +75,7 @@ def test_rows_that_were_learnt_from_are_not_held_out(owner: Any) -> None:
 
 
 def test_held_out_rows_in_another_order() -> None:
-    """Errors are those of the rows they belong to."""
+    """Errors belong to the rows of their fold."""
     order = np.random.default_rng(0).permutation(8)
     learnt, held = order[:5], order[5:]
     model = m.ConformalRegressor(Theirs(), cv=[(learnt, held)], coverage=0.5).fit(X, Y)

@@ -25,9 +25,8 @@ from mercer import _errors as errors
 from mercer._errors import DataError, DecodingError, EmptyDataError, EngineError, PrecisionWarning
 from mercer._threads import thread_count
 from mercer._warn import warn
-from mercer.data.sources.base import Chunk, Piece, Source, SourceColumns
+from mercer.data.sources.base import Chunk, Piece, PreparedSource, Source, SourceColumns
 from mercer.data.sources.memory import MemorySource
-from mercer.data.sources.streamed import Streamed
 from mercer.engines import dask as engine_on_dask
 from mercer.engines import engine, fold, reduce
 from mercer.engines.passes import Run, enter_run
@@ -90,7 +89,7 @@ def of_chunk(chunk: Chunk) -> tuple[Any, Any, None]:
 
 
 def moments(source: Source) -> ScatterMoments:
-    return reduce(ScatterMoments.zero(1, 3), Streamed(source, of_chunk))
+    return reduce(ScatterMoments.zero(1, 3), PreparedSource(source, of_chunk))
 
 
 # The answer.

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from mercer._errors import EmptyDataError
-from mercer.data.sources.base import Chunk, Piece, Source, SourceColumns
+from mercer.data.sources.base import Chunk, Piece, PreparedSource, Source, SourceColumns
 from mercer.data.sources.memory import MemorySource
-from mercer.data.sources.streamed import Streamed
 from mercer.engines import fold, reduce
 from mercer.engines.passes import Run, enter_run
 from mercer.stats import ScatterMoments
@@ -34,7 +33,7 @@ def of_chunk(chunk: Chunk) -> tuple[Any, Any, Any]:
 
 def test_a_statistic_of_a_source_is_that_of_its_rows() -> None:
     weight = np.random.default_rng(1).uniform(size=500)
-    streamed = reduce(ScatterMoments.zero(2, 3), Streamed(MemorySource(X, Y, weight, rows=33), of_chunk))
+    streamed = reduce(ScatterMoments.zero(2, 3), PreparedSource(MemorySource(X, Y, weight, rows=33), of_chunk))
     whole = ScatterMoments.zero(2, 3).update(X, Y.astype(np.int32), weight)
     np.testing.assert_array_equal(streamed.rows, whole.rows)
     np.testing.assert_allclose(streamed.mean, whole.mean, rtol=1e-12)

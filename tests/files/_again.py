@@ -1,4 +1,4 @@
-"""What comes back of a value that was saved."""
+"""Round trips of values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from mercer import load, save
 
 
 def again(value: Any, folder: Path) -> Any:
-    """The value, saved to `value.mercer` and loaded."""
+    """Save a value to `value.mercer`, and load it."""
     save(value, folder / "value.mercer")
     return load(folder / "value.mercer")

@@ -38,7 +38,7 @@ from mercer.comparison._inner_search import Tuned
 
 @dataclass(frozen=True)
 class Data:
-    """Rows and what is to be learnt of them."""
+    """Rows with their targets."""
 
     X: Any
     y: Any
@@ -46,7 +46,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Case:
-    """How to make a model, and of which data."""
+    """A function that makes a model, and the data of its fit."""
 
     name: str
     make: Callable[[], Any]
@@ -56,7 +56,7 @@ class Case:
         return self.name
 
     def fitted(self) -> Any:
-        """A new fitted model."""
+        """Return a new fitted model."""
         data = self.data()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Files that somebody made who knows the format: with any description, and a checksum that is right."""
+"""Forged files: any description with a valid checksum."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(octets: bytes, folder: Path) -> Any:
 
 
 def signed(header: dict[str, Any], data: bytes) -> bytes:
-    """A file with this header and a checksum that is right."""
+    """Return a file with this header and a valid checksum."""
     header["__metadata__"]["sha256"] = NO_DIGEST
     raw = json.dumps(header, separators=(",", ":")).encode()
     digest = hashlib.sha256(len(raw).to_bytes(8, "little") + raw + data).hexdigest()
@@ -35,19 +35,19 @@ def signed(header: dict[str, Any], data: bytes) -> bytes:
 
 
 def taken_apart(octets: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
-    """The header, the description of the model in it, and the arrays."""
+    """Return the header, the description of the model, and the arrays of a file."""
     end = 8 + int.from_bytes(octets[:8], "little")
     header = json.loads(octets[8:end])
     return header, json.loads(header["__metadata__"]["model"]), octets[end:]
 
 
 def record_of(described: Any, name: str) -> Any:
-    """The first object of that class in a description."""
+    """Return the first object of a class in a description."""
     return next(record for record in described["objects"] if record.get("class", "").rpartition(".")[2] == name)
 
 
 def forged(octets: bytes, change: Callable[[Any], None]) -> bytes:
-    """The file with its description changed, and signed anew."""
+    """Change the description of a file, and update its checksum."""
     header, described, data = taken_apart(octets)
     change(described)
     header["__metadata__"]["model"] = json.dumps(described)
@@ -66,7 +66,7 @@ def with_array(octets: bytes, owner: str, part: str, values: NDArray[Any]) -> by
 
 
 def rewritten(header: dict[str, Any], data: bytes, name: str, values: NDArray[Any]) -> bytes:
-    """The file with another array of that name."""
+    """Replace an array of a file."""
     pieces, place = [], 0
     for each, about in header.items():
         if each == "__metadata__":

@@ -40,7 +40,7 @@ OUTCOME = ["yes", "no", "no", "yes", "yes"] * 4
 
 
 class Model(NamedTuple):
-    """A fitted model, rows to ask it about, and what to ask."""
+    """A fitted model, rows, and the methods to compare."""
 
     make: Callable[[], Any]
     rows: Any
@@ -89,12 +89,12 @@ MODELS = {
 
 
 def answers(model: Any, about: Model) -> dict[str, Any]:
-    """What it says to all that it is asked."""
+    """Return the results of all methods."""
     return {name: np.asarray(getattr(model, name)(about.rows)).tolist() for name in about.asked}
 
 
 def write() -> None:
-    """Files of the present version for models that have none."""
+    """Write files of the current version for models that have none."""
     folder = GOLDEN / f"v{VERSION}"
     folder.mkdir(parents=True, exist_ok=True)
     for name, about in MODELS.items():

@@ -1,4 +1,4 @@
-"""Small files that would become large, or take for ever: refused when they are loaded, before anything is built."""
+"""Small files that would expand or take endless time raise an error before anything is built."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.files._forged import forged, octets_of, read, record_of, signed, take
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A file that holds nothing."""
+    """Return an empty file."""
     return octets_of(None, tmp_path_factory.mktemp("small"))
 
 
 def refused(objects: list[Any], model: Any, small: bytes, folder: Path) -> None:
-    with pytest.raises(ModelFileError, match="beyond measure"):
+    with pytest.raises(ModelFileError, match="too many values"):
         read(forged(small, lambda d: d.update(objects=objects, model=model)), folder)
 
 
@@ -51,13 +51,13 @@ def sum_of(one: int) -> Any:
 def test_objects_that_hold_the_one_before_twice(
     first: Any, next_one: Callable[[int], Any], small: bytes, tmp_path: Path
 ) -> None:
-    """Sixty of them have 2⁶⁰ parts, and a key of a dict is hashed with all of them."""
+    """Sixty such objects have 2⁶⁰ parts, all of which are hashed if they are a key of a dict."""
     objects = [first, *map(next_one, range(60))]
     refused(objects, {"dict": [[{"object": 60}], [1]]}, small, tmp_path)
 
 
 def test_objects_in_each_other_without_end(small: bytes, tmp_path: Path) -> None:
-    """Python hashes a tuple in tuples by recursion in C, without a look at how deep it is: that ends the process."""
+    """Python hashes nested tuples by unbounded recursion in C, which crashes the process."""
     n = 10 * MAX_DEPTH
     objects = [{"value": {"tuple": [{"object": i - 1} if i else 1]}} for i in range(n)]
     refused(objects, {"set": [{"object": n - 1}]}, small, tmp_path)
@@ -89,7 +89,7 @@ def test_what_may_just_be_saved_may_be_loaded(tmp_path: Path) -> None:
 )
 def test_bytes_become_something_larger_only_once(value: Any, tmp_path: Path) -> None:
     octets = octets_of(value, tmp_path)
-    with pytest.raises(ModelFileError, match="read again"):
+    with pytest.raises(ModelFileError, match="read already"):
         read(forged(octets, lambda d: d.update(objects=d["objects"] * 2)), tmp_path)
 
 
@@ -99,7 +99,7 @@ def test_bytes_become_something_larger_only_once(value: Any, tmp_path: Path) -> 
 def test_json_that_only_some_would_read(text: str, small: bytes, tmp_path: Path) -> None:
     header, _, data = taken_apart(small)
     header["__metadata__"]["model"] = text
-    with pytest.raises(ModelFileError, match=r"comes twice|no JSON"):
+    with pytest.raises(ModelFileError, match=r"occurs twice|not valid JSON"):
         read(signed(header, data), tmp_path)
 
 
@@ -110,7 +110,7 @@ def test_an_array_that_is_described_twice(tmp_path: Path) -> None:
     name = next(name for name in header if name != "__metadata__")
     doubled = f'{{"{name}":{json.dumps(header[name])},'.encode() + raw[1:]
     length = int.from_bytes(octets[:8], "little") + len(doubled) - len(raw)
-    with pytest.raises(ModelFileError, match="comes twice"):
+    with pytest.raises(ModelFileError, match="occurs twice"):
         read(length.to_bytes(8, "little") + doubled, tmp_path)
 
 
@@ -132,7 +132,7 @@ def test_more_processes_than_computers_have(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["set", "frozenset", "dict"])
 def test_keys_with_one_hash_are_refused(kind: str, small: bytes, tmp_path: Path) -> None:
-    """Python hashes whole numbers modulo 2⁶¹ − 1: to put many such in a set takes a time quadratic in their number."""
+    """Python hashes integers modulo 2⁶¹ − 1, so that sets of chosen integers take quadratic time."""
     keys = [i * (2**61 - 1) for i in range(20_000)]
     value = {kind: [keys, keys] if kind == "dict" else keys}
     with pytest.raises(ModelFileError, match="have the same hash"):
@@ -140,7 +140,7 @@ def test_keys_with_one_hash_are_refused(kind: str, small: bytes, tmp_path: Path)
 
 
 def test_missing_values_of_many_columns_are_counted_together(tmp_path: Path) -> None:
-    """A column of nulls takes no bytes, and 300 of a million rows became 2.4 GB."""
+    """A column of nulls takes no bytes: 300 columns of a million rows would take 2.4 GB."""
     table = pa.table({f"x{j}": pa.nulls(1_000_000) for j in range(30)})
     octets = octets_of(table, tmp_path)
     assert len(octets) < 10_000
@@ -149,6 +149,6 @@ def test_missing_values_of_many_columns_are_counted_together(tmp_path: Path) -> 
 
 
 def test_values_are_bounded_by_the_length_of_the_file(small: bytes, tmp_path: Path) -> None:
-    """Twenty-two objects that hold the one before twice are four million values in a kilobyte."""
+    """Twenty-two objects that contain the previous one twice are four million values in a kilobyte."""
     objects = [{"value": {"tuple": [1, 2]}}, *map(pair, range(21))]
     refused(objects, {"object": 21}, small, tmp_path)

@@ -1,4 +1,4 @@
-"""A fit that is killed goes on where it was, and comes to the same answer."""
+"""A killed fit is resumed, and has the same result."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def rows():
 
 
 class Killed(Exception):
-    """What a test does to a fit."""
+    """The exception that stops a fit in the tests."""
 
 
 def killed_after(chunks):
-    """A function of chunks that gives up after some of them."""
+    """Return a function of chunks that raises an error after some of them."""
     seen = []
 
     def chunk_or_death(chunk):
@@ -138,7 +138,7 @@ def test_what_goes_on_is_written_now_and_then_only(tmp_path):
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
-    """Bytes are really written up to the limit of the file size, as on a disk without room."""
+    """The limit of the file size has the effect of a full disk."""
     journal = Checkpoint(tmp_path / "fit", every=0.0)
     journal.keep(0, SOURCE, (np.arange(10.0), 1), finished=False)
     import resource
@@ -159,14 +159,14 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
     assert {file.name for file in (tmp_path / "fit").iterdir()} <= {"pass-0000-begun.mercer", LEDGER, LOCK}
 
 
-def test_a_folder_that_somebody_takes_away_does_not_end_the_fit(rows, tmp_path):
+def test_a_removed_folder_does_not_end_the_fit(rows, tmp_path):
     X, y = rows
     source = MemorySource(X, y, rows=10)
     model = LogisticRegression()
     with checkpointed(tmp_path / "fit"):
         GaussianNB().fit(source)
         shutil.rmtree(tmp_path / "fit")
-        with pytest.warns(CheckpointWarning, match="goes on without"):
+        with pytest.warns(CheckpointWarning, match="continues without"):
             model.fit(source)
     np.testing.assert_array_equal(model.coef_, LogisticRegression().fit(source).coef_)
 
@@ -189,7 +189,7 @@ def test_other_fits_are_refused(rows, tmp_path):
 
 @pytest.mark.parametrize("state", [1, None])
 def test_the_same_rows_through_other_features_are_refused(rows, tmp_path, state):
-    """Also where nobody said which random numbers to draw: half of the passes would be of other features."""
+    """This includes features without a random_state, which would differ between passes."""
     source = MemorySource(*rows, rows=10)
     dies, _ = killed_after(15)
     lives, _ = killed_after(10**9)
@@ -208,7 +208,7 @@ def test_the_same_rows_through_other_features_are_refused(rows, tmp_path, state)
 
 
 def test_another_version_is_refused(rows, tmp_path, monkeypatch):
-    """Which may cut the same data into other pieces, so that nobody knows where to go on."""
+    """Another version may cut the data into other pieces."""
     dies, _ = killed_after(5)
     source = MemorySource(*rows, rows=10).map(dies)
     with pytest.raises(Killed):
@@ -239,10 +239,10 @@ def test_the_folder_of_the_user(tmp_path, monkeypatch):
 
 def test_folders_that_are_none_of_ours(tmp_path):
     (tmp_path / "precious.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match="holds no checkpoint"), checkpointed(tmp_path):
+    with pytest.raises(CheckpointError, match="is not a checkpoint"), checkpointed(tmp_path):
         pass
     assert (tmp_path / "precious.txt").read_text() == "mine"
-    with pytest.raises(WriteError, match="cannot be made"), checkpointed(tmp_path / "no" / "such" / "folder"):
+    with pytest.raises(WriteError, match="cannot be created"), checkpointed(tmp_path / "no" / "such" / "folder"):
         pass
     (tmp_path / "fit").mkdir()
     for nonsense in (json.dumps({"fits": 3}), "[" * 100_000):
@@ -261,7 +261,7 @@ def two_passes(X):
     raise Killed
 
 
-def test_several_passes_are_told_apart(rows, tmp_path):
+def test_several_passes_have_different_files(rows, tmp_path):
     for _ in range(2):
         with pytest.raises(Killed), checkpointed(tmp_path / "fit"):
             two_passes(rows[0])
@@ -315,15 +315,15 @@ def test_a_folder_is_used_once_in_a_process(tmp_path):
 
 
 def test_a_folder_that_was_taken_by_another_is_left_alone(rows, tmp_path):
-    """Somebody removed it while it was in use, and another process has begun there."""
+    """The folder was removed while it was in use, and another process has created it again."""
     with checkpointed(tmp_path / "fit"):
         shutil.rmtree(tmp_path / "fit")
         other = Checkpoint(tmp_path / "fit")
         other.keep(0, SOURCE, 7.5, finished=True)
-        with pytest.warns(CheckpointWarning, match="goes on without"):
+        with pytest.warns(CheckpointWarning, match="continues without"):
             GaussianNB().fit(MemorySource(*rows))
     assert (tmp_path / "fit" / LOCK).exists()
-    assert other.finished(0, SOURCE) == 7.5
+    assert other.find_result(0, SOURCE) == 7.5
 
 
 def test_files_that_are_not_ours_stay(rows, tmp_path):
@@ -336,7 +336,7 @@ def test_files_that_are_not_ours_stay(rows, tmp_path):
 
 @pytest.mark.parametrize("change", ["value", "target", "frame"])
 def test_one_other_value_is_other_data(rows, tmp_path, change):
-    """Also in a row between those of a sample."""
+    """All values count, not only those of a sample."""
     X, y = np.tile(rows[0], (100, 1)), np.tile(rows[1], 100)
 
     def opened(X, y):

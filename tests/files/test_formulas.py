@@ -96,8 +96,8 @@ def test_numbers_where_the_fit_had_text_are_refused() -> None:
         ("I(np.abs(9)**100)", "a power that is not one of a column"),
         ("I('a' * 9999999999)", "arithmetic on a list or a string"),
         ("I(1 << 9999999999)", "'LShift'"),
-        ("scale(age, _state={})", "formulaic's own"),
-        ("bs(age, **{})", "formulaic's own"),
+        ("scale(age, _state={})", "internal to formulaic"),
+        ("bs(age, **{})", "internal to formulaic"),
         # which leads out of a string in the code that formulaic makes of calls with a state
         ("bs(age, extrapolation='\"')", "the constant"),
         ("I(" + "-" * 9000 + "age)", "cannot be read"),
@@ -141,7 +141,7 @@ def test_a_forged_term_is_not_run(change: Callable[[Any, str], None], tmp_path: 
 
 
 def test_a_forged_column_has_to_be_in_the_rows(tmp_path: Path) -> None:
-    """Else Python would look for the name among what it has."""
+    """Otherwise Python would look up the name elsewhere."""
     octets = octets_of(TableFeatures(formula="log(age)").fit(ROWS), tmp_path)
 
     def forge(described: Any) -> None:
@@ -153,7 +153,7 @@ def test_a_forged_column_has_to_be_in_the_rows(tmp_path: Path) -> None:
 
 
 def terms(*factors: tuple[Any, str]) -> Any:
-    """One term of these factors, as a file has it."""
+    """Return a term of these factors, as in a file."""
     return {"tuple": [{"tuple": [{"tuple": list(factor)} for factor in factors]}]}
 
 

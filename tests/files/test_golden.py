@@ -1,4 +1,4 @@
-"""Files that were written by older versions keep loading, and their models keep answering."""
+"""Files of older versions can be loaded, and their models have the same predictions."""
 
 from __future__ import annotations
 

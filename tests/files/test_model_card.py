@@ -1,4 +1,4 @@
-"""Model cards: what they say of a table, drawn rows, and the way through a file."""
+"""Model cards: summaries of tables, drawn rows, and round trips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every class that declares its fields has a name in files, and nothing of ours that a model may hold is forgotten."""
+"""Every class that declares its fields has a tag, and every public estimator has a case."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_enumerations_types_and_constants_have_names() -> None:
 
 def test_a_class_is_named_neither_as_an_enumeration_nor_the_other_way_round() -> None:
     for find, name in ((class_named, "Kind"), (enum_named, "GaussianNB"), (class_named, "SOFTMAX")):
-        with pytest.raises(ModelFileError, match="model files may hold"):
+        with pytest.raises(ModelFileError, match="allowed in model files"):
             find(name)
 
 

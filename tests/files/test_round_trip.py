@@ -1,4 +1,4 @@
-"""A model that was saved and loaded is the same model."""
+"""A saved and loaded model is the same model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def plain(answer: Any) -> Any:
 
 
 def told(value: Any) -> str:
-    """What a value is, without its address in memory."""
+    """Return a description of a value without its address in memory."""
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))
 
 
@@ -78,7 +78,7 @@ def test_a_loaded_model_refuses_with_the_same_error(model: Any, ask: Any, error:
 
 
 @pytest.mark.parametrize("make", [mercer.NadarayaWatson, mercer.LocalLinear, mercer.NadarayaWatsonClassifier])
-def test_a_smoother_is_saved_that_was_asked_about_rows_out_of_reach(make: Any, tmp_path: Path) -> None:
+def test_a_smoother_is_saved_after_predictions_out_of_reach(make: Any, tmp_path: Path) -> None:
     X, y = numbers().X, np.arange(45) % 2
     model = make(kernel="epanechnikov", bandwidth=1.0, out_of_reach="nearest").fit(X, y)
     far = X + 1e3

@@ -1,4 +1,4 @@
-"""What is refused when it is saved, how files are written, and what can be told of one without loading it."""
+"""Values that cannot be saved, the writing of files, and their descriptions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def deep() -> Any:
         (mercer.SVC(kernel=kernels.FromFunction(np.dot)), "model.kernel", "FromFunction"),
         (mercer.KernelRidge(kernel=lambda x, z: 1.0), "model.kernel", "the function <lambda>"),
         (mercer.LogisticRegression(C=circle()), "model.C[1]", "contains itself"),
-        (mercer.GLM(kernel=deep()), "model.kernel.k1.k1", "inside 100 others"),
+        (mercer.GLM(kernel=deep()), "model.kernel.k1.k1", "nested more than 100 levels deep"),
         (make_pipeline(PCA(), mercer.Ridge()), "model.steps[0][1]", "sklearn.decomposition._pca.PCA"),
         (make_pipeline(FunctionTransformer(np.log)), "model.steps[0][1].func", "the function log"),
         (make_pipeline(mercer.Ridge(), memory="cache"), "model.memory", "pickles"),
@@ -104,7 +104,7 @@ def test_caches_are_not_saved(tmp_path: Path) -> None:
     assert (tmp_path / "before").read_bytes() == (tmp_path / "after").read_bytes()
 
 
-def test_what_is_in_a_file_is_told_without_loading_it(tmp_path: Path) -> None:
+def test_a_file_is_described_without_loading_it(tmp_path: Path) -> None:
     model = make_pipeline(mercer.TableFeatures(), mercer.LogisticRegression()).fit(frame().X, frame().y)
     save(model, tmp_path / "model.mercer")
     found = describe(tmp_path / "model.mercer")
@@ -115,7 +115,7 @@ def test_what_is_in_a_file_is_told_without_loading_it(tmp_path: Path) -> None:
     assert found.size == (tmp_path / "model.mercer").stat().st_size
 
 
-def test_a_model_that_is_not_fitted_is_told_too(tmp_path: Path) -> None:
+def test_an_unfitted_model_is_described(tmp_path: Path) -> None:
     save(mercer.SVC(C=3.0), tmp_path / "model.mercer")
     assert describe(tmp_path / "model.mercer")[:5] == ("SVC", (), None, None, None)
     assert load(tmp_path / "model.mercer").get_params() == mercer.SVC(C=3.0).get_params()
@@ -137,7 +137,7 @@ def test_a_loaded_vectorizer_has_its_vocabulary(tmp_path: Path) -> None:
     assert again(model, tmp_path).vocabulary_ == model.vocabulary_
 
 
-def test_a_summary_can_be_asked_of_a_loaded_model(tmp_path: Path) -> None:
+def test_a_loaded_model_has_a_summary(tmp_path: Path) -> None:
     X, y = numbers().X, numbers().X @ [1.0, 2.0, 3.0] + np.sin(np.arange(45.0))
     model = mercer.GLM().fit(X, y)
     assert str(mercer.summary(again(model, tmp_path), X, y)) == str(mercer.summary(model, X, y))

@@ -1,4 +1,4 @@
-"""Plain values, arrays, and the values of kernels, families, penalties and smoothing: all come back as they were."""
+"""Round trips of plain values, arrays, kernels, families, penalties and smoothing kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.files._again import again
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal and of the same types all the way down; NaN is NaN, and −0 is not 0."""
+    """Return whether values and their nested types are equal; NaN equals NaN, and −0 differs from 0."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

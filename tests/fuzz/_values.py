@@ -25,9 +25,9 @@ from mercer.base.linear_form import (
 )
 from mercer.base.sources import Outline
 from mercer.data.coding import Coded
+from mercer.data.column_values import ColumnValues
 from mercer.data.formats import DateFormat, NumberFormat
 from mercer.data.kinds import Kind
-from mercer.data.seen_values import SeenValues
 from mercer.decision._conformal import Promise
 from mercer.decision._costs import Costs, Range
 from mercer.density import Autocorrelation
@@ -178,7 +178,7 @@ def _feature_maps() -> list[Any]:
 
 def _summaries() -> list[Any]:
     X = numbers().X
-    seen = SeenValues(Kind.NUMBER, 9, 1, None)
+    seen = ColumnValues(Kind.NUMBER, 9, 1, None)
     drawn = RowSample(8, ((np.array([0.1, 0.4]), (X[:2],)),))
     levels = SurveyLevels(("a", "b"), ("a",))
     sample = DistinctRows.zero(3, most=8).update(X[:5], np.zeros(5, dtype=int))

@@ -16,11 +16,14 @@ from pyarrow import csv, dataset, feather, parquet
 from sklearn.datasets import dump_svmlight_file
 
 import mercer.data
+from mercer.data import Reading
 from mercer.data.sources.base import Piece, Source
 
 ROWS = 240
 #: rows of the end that have a level of their own, fewer than any block has
 LAST = 4
+#: blocks and pieces so small that 240 rows are many pieces
+SMALL = Reading(block_bytes=1500, piece_bytes=1000)
 NUMBERS = ("a", "big")
 COUNTS = ("n", "m", "k")
 
@@ -144,7 +147,7 @@ def kind(function: Opened) -> Opened:
 
 def _file(name: str, **more: Any) -> Opened:
     def opened(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
-        return mercer.data.open(folder / name, rows=rows, **inputs.columns, **more)
+        return mercer.data.open(folder / name, rows=rows, reading=SMALL, **inputs.columns, **more)
 
     return opened
 
@@ -167,7 +170,7 @@ KINDS |= {
 
 @kind
 def Parquet_pattern(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
-    return mercer.data.open(str(folder / "parquet" / "*.parquet"), rows=rows, **inputs.columns)
+    return mercer.data.open(str(folder / "parquet" / "*.parquet"), rows=rows, reading=SMALL, **inputs.columns)
 
 
 @kind
@@ -181,7 +184,7 @@ def DuckDB_relation(folder: Path, inputs: TableInputs, rows: int | None) -> Sour
 
 @kind
 def pyarrow_dataset(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
-    return mercer.data.open(dataset.dataset(folder / "parquet"), rows=rows, **inputs.columns)
+    return mercer.data.open(dataset.dataset(folder / "parquet"), rows=rows, reading=SMALL, **inputs.columns)
 
 
 @kind
@@ -248,7 +251,7 @@ def svmlight(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
     path = folder / f"{'-'.join(inputs.features)}-{inputs.target}.svm"
     if not path.exists():
         dump_svmlight_file(inputs.array(), inputs.values(inputs.target), str(path), zero_based=True)
-    return mercer.data.open(path, rows=rows, features=len(inputs.features))
+    return mercer.data.open(path, rows=rows, reading=SMALL, features=len(inputs.features))
 
 
 #: kinds that hold an array, and no words

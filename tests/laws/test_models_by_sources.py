@@ -15,8 +15,6 @@ from typing import Any
 import pytest
 
 import mercer.data
-from mercer.data.readers import separated
-from mercer.data.sources.files import arrow, datasets, lines, parquet
 from mercer.matrices import streamed as survey
 from tests.data.sources.conftest import postgresql as postgresql  # a fixture
 from tests.laws import _sources
@@ -30,13 +28,8 @@ FEW_MODELS = ("GaussianNB", "Ridge", "table")
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that 240 rows are many pieces, and many more than solvers begin with."""
+    """Make solvers begin with fewer rows than there are."""
     monkeypatch.setattr(survey, "SAMPLE_ROWS", 60)
-    monkeypatch.setattr(lines, "BLOCK", 900)
-    monkeypatch.setattr(lines, "PIECE", 4000)
-    monkeypatch.setattr(separated, "BLOCK", 1500)
-    for module in (arrow, datasets, parquet):
-        monkeypatch.setattr(module, "PIECE_BYTES", 3000)
 
 
 @functools.cache

@@ -14,7 +14,6 @@ from distributed import Client
 from sklearn.base import clone
 
 import mercer
-from mercer.data.sources.files import parquet as parquet_sources
 from mercer.matrices import streamed
 from tests.engines._clusters import cluster_of
 from tests.laws._models import MODELS, Case, learnt
@@ -39,7 +38,6 @@ def processes() -> Iterator[Client]:
 
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_sources, "PIECE_BYTES", 1000)
     monkeypatch.setattr(streamed, "SAMPLE_ROWS", 60)
 
 

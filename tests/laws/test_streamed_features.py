@@ -32,9 +32,9 @@ from mercer import (
     TableFeatures,
 )
 from mercer.base.sources import fit_to_sample
-from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Source
 from mercer.data.sources.memory import MemorySource
+from mercer.data.sources.read_all import read_all
 from mercer.preprocessing.statistics import StatisticFeatures
 
 ROWS = 200

@@ -11,8 +11,8 @@ import pytest
 
 from mercer import TableFeatures
 from mercer._errors import ColumnTypeError, EmptyDataError, MercerError, NonFiniteError
-from mercer.data.sources.at_once import read_all
 from mercer.data.sources.memory import MemorySource
+from mercer.data.sources.read_all import read_all
 
 ROWS = 230
 

@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 
 from mercer import CountVectorizer, HashingVectorizer, MultinomialNB, TableFeatures, TfidfTransformer, TfidfVectorizer
 from mercer._errors import DataError, VocabularyError
-from mercer.data.sources.at_once import read_all
 from mercer.data.sources.memory import MemorySource
+from mercer.data.sources.read_all import read_all
 
 TALE = "the cat sat on a mat while dogs of all kinds ran after cars and über naïve ideas"
 

@@ -45,7 +45,7 @@ class BundledRows(TableReader):
         return [str(name) for name in self.table().column_names]
 
     def table(self) -> Any:
-        return self.finished(load_bundled(str(self.path)))
+        return self.finish(load_bundled(str(self.path)))
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         yield TablePart(self.table().select(list(columns)), 1.0)
@@ -80,7 +80,7 @@ def problem_of(rows: TableReader, *, target: str | None = None, drop: Sequence[s
             f"There are {listed(frame.column_names)}."
         )
     if not frame.num_rows:
-        raise EmptyDataError(f"{rows.path.name!r} has names of columns, but no rows.")
+        raise EmptyDataError(f"{rows.path.name!r} has column names, but no rows.")
     return split_target(frame, target, drop=drop, source=rows.path.name)
 
 

@@ -35,8 +35,8 @@ from mercer.base.validation import (
     restore_on_failure,
 )
 from mercer.data.frame_like import frame_like
-from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Chunk, Source
+from mercer.data.sources.read_all import read_all
 from mercer.data.table import Table
 from mercer.engines.folding import fold
 from mercer.engines.passes import current_run, ensure_run

@@ -42,10 +42,10 @@ from mercer._suggest import did_you_mean, quoted
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
 from mercer._warn import warn
+from mercer.data.interleaving import rows_of_arrow
 from mercer.data.labels import encode_labels
-from mercer.data.select import fetched
-from mercer.data.side_by_side import rows_of_arrow
-from mercer.data.storages.dense import unmasked
+from mercer.data.select import fetch_relation
+from mercer.data.storages.dense import unmask
 from mercer.data.table import Table
 from mercer.kernels.inputs import take
 from mercer.matrices import Encoded
@@ -233,7 +233,8 @@ def move_to_main_memory(estimator: str, **given: Any) -> tuple[Any, ...]:
                 f"tensors by themselves; give {name}.cpu()."
             )
     return tuple(
-        to_numpy(v) if is_tensor(v) else fetched(v) if _is_unknown_frame(v) else unmasked(v) for v in given.values()
+        to_numpy(v) if is_tensor(v) else fetch_relation(v) if _is_unknown_frame(v) else unmask(v)
+        for v in given.values()
     )
 
 

@@ -148,7 +148,7 @@ def complete_model_name(incomplete: str) -> list[str]:
 
 
 #: the storage in which a column is read that is declared to be of a kind; None leaves it to the reader
-KINDS: dict[str, Held | None] = {
+STORAGE_BY_KIND: dict[str, Held | None] = {
     "number": "number",
     "integer": "number",
     "count": "number",
@@ -170,8 +170,8 @@ def parse_kinds(given: list[str] | None) -> dict[str, str]:
         column, equals, kind = each.rpartition("=")
         if not equals or not column:
             raise DataError(f"--kind takes COLUMN=KIND, e.g. age=number, not {each!r}.")
-        if kind not in KINDS:
-            raise DataError(f"There is no kind {kind!r}. {did_you_mean(kind, KINDS)}")
+        if kind not in STORAGE_BY_KIND:
+            raise DataError(f"There is no kind {kind!r}. {did_you_mean(kind, STORAGE_BY_KIND)}")
         kinds[column] = kind
     return kinds
 
@@ -191,7 +191,7 @@ def make_reading(
 ) -> Reading:
     """Return the options for reading a file as one object."""
     from mercer.data import Kind
-    from mercer.data.formats import DECIMALS, ORDERS
+    from mercer.data.formats import DATE_ORDERS, DECIMAL_MARKS
     from mercer.data.readers import Reading
 
     declared = parse_kinds(kinds)
@@ -199,13 +199,13 @@ def make_reading(
         header=header,
         separator=separator,
         encoding=encoding,
-        decimal=_one_of("--decimal", decimal, DECIMALS),
-        dates=_one_of("--dates", dates, ORDERS),
+        decimal=_one_of("--decimal", decimal, DECIMAL_MARKS),
+        dates=_one_of("--dates", dates, DATE_ORDERS),
         missing=tuple(missing or ()),
         only_missing=only_missing,
         sql=sql,
         sheet=sheet,
-        held={column: held for column, kind in declared.items() if (held := KINDS[kind]) is not None},
+        held={column: held for column, kind in declared.items() if (held := STORAGE_BY_KIND[kind]) is not None},
         kinds={column: Kind(kind) for column, kind in declared.items()},
     )
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mercer.report import Grid
 
 #: tables with more columns are summarized by the number of columns of each kind
-MAX_LISTED_COLUMNS = 40
+MAX_PRINTED_COLUMNS = 40
 #: columns of a wide table that are named in one remark
 MAX_REMARKED_COLUMNS = 5
 #: characters in a line of a table that is printed to a file or a pipe
@@ -119,7 +119,7 @@ def remark_columns(schema: Schema, quiet: bool) -> None:
     """Print the kinds of the columns."""
     if quiet:
         return
-    if len(schema) <= MAX_LISTED_COLUMNS:
+    if len(schema) <= MAX_PRINTED_COLUMNS:
         _show_columns(schema)
         return
     counts = Counter(column.kind.value for column in schema)

@@ -103,7 +103,7 @@ def _open_usual(usual: str, reading: Reading) -> TableReader:
 def _read(rows: TableReader) -> Any:
     table = rows.table()
     if not table.num_rows:
-        raise EmptyDataError(f"{rows.path.name!r} has names of columns, but no rows.")
+        raise EmptyDataError(f"{rows.path.name!r} has column names, but no rows.")
     return table
 
 
@@ -150,8 +150,8 @@ def _write(grid: Any, form: str, output: str, *, spreadsheet: bool) -> None:
 
     from mercer.cli._printing import write
     from mercer.data.frame_like import frame_like
-    from mercer.data.writers import encoded
+    from mercer.data.writers import encode_tables
 
     names = [field.heading for field in grid.fields]
     columns = [np.array(column) for column in zip(*grid.rows, strict=True)]
-    write(encoded([frame_like(names, columns, "pyarrow")], form, spreadsheet=spreadsheet), output)
+    write(encode_tables([frame_like(names, columns, "pyarrow")], form, spreadsheet=spreadsheet), output)

@@ -84,7 +84,7 @@ def predict(
     from mercer.cli._models import load_fitted, open_rows
     from mercer.cli._printing import check_outputs, display_name, remark, write
     from mercer.cli._progress import stage_bars
-    from mercer.data.writers import encoded, format_of
+    from mercer.data.writers import encode_tables, format_of
 
     if trained_priors is not None and priors is None:
         raise DataError("--trained-priors has no effect without --priors: give both.")
@@ -104,7 +104,7 @@ def predict(
     remark(f"{display_name(data)}: {rows.described}.", quiet)
     with stage_bars(quiet, progress) as bars:
         blocks = _predict_blocks(loaded, rows, list(dict.fromkeys(keep or [])), options, bars, quiet)
-        write(encoded(blocks, form, spreadsheet=spreadsheet), output)
+        write(encode_tables(blocks, form, spreadsheet=spreadsheet), output)
     if output != "-":
         remark(f"The predictions are in {output}.", quiet)
 
@@ -117,7 +117,7 @@ def _predict_blocks(
     from mercer.application.reading import refuse_unknown
     from mercer.cli._models import read_parts, unseen_level_notes
     from mercer.cli._printing import remark
-    from mercer.data.writers import beside
+    from mercer.data.writers import append_columns
 
     refuse_unknown(keep, rows.names_among(keep))
     n_rows, new_level_notes = 0, unseen_level_notes(model)
@@ -132,7 +132,7 @@ def _predict_blocks(
             raise DataError(f"Column {twice[0]!r} of --keep has the name of a prediction. Rename it in the data.")
         n_rows += part.frame.num_rows
         bars.update("rows", n_rows, None if not part.share else round(n_rows / part.share))
-        yield beside(part.frame, keep, predicted)
+        yield append_columns(part.frame, keep, predicted)
     if not n_rows:
         raise EmptyDataError(f"{rows.path.name!r} has no rows.")
 

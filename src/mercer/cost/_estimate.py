@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from mercer._errors import DataError, DeviceError
 from mercer._gpu import is_tensor, to_numpy
-from mercer._memory import SHARE, available_bytes, gigabytes
+from mercer._memory import MAX_MEMORY_SHARE, available_bytes, gigabytes
 from mercer._threads import thread_count
 from mercer.base.kernel_choice import sample_row_numbers
 from mercer.base.sources import is_source, source_of
@@ -62,7 +62,7 @@ def _estimate_source(model: Any, source: Source) -> Cost:
         f"about {seconds:.2g} s{'' if source.n_rows is not None else ' at least'}, with {gigabytes(held)} of rows in "
         f"memory at a time, of which {gigabytes(left)} are left."
     )
-    return Cost(seconds, held, held <= SHARE * left, sentence)
+    return Cost(seconds, held, held <= MAX_MEMORY_SHARE * left, sentence)
 
 
 def _describe_size(source: Source) -> str:
@@ -133,7 +133,7 @@ def _estimate_rows(model: Any, X: Any) -> Cost:
     if work.entries and work.kernel is not None:
         seconds += work.entries / entries_per_second(work.kernel, X)
     left = available_bytes()
-    fits = work.memory <= SHARE * left
+    fits = work.memory <= MAX_MEMORY_SHARE * left
     sentence = (
         f"{type(model).__name__} on {count(X):,} rows: about {seconds:.2g} s and {gigabytes(work.memory)} of memory, "
         f"of which {gigabytes(left)} are left; by {work.path}."

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._memory import SHARE, available_bytes
+from mercer._memory import MAX_MEMORY_SHARE, available_bytes
 from mercer.base import resolve, traits_of
 from mercer.base.kernel_choice import is_precomputed, plain_kernel, sample_row_numbers
 from mercer.kernel_approximation.approximate import make_transformer
@@ -134,7 +134,7 @@ def kernel_ridge(model: Any, X: Any) -> Work:
     steps = _steps(model, X, kernel, int(pivots)) if n >= MANY_KERNEL_ROWS and kernel is not None else np.inf
     is_direct = steps > n / ROWS_PER_STEP
     needed = 8 * n**2 if is_direct else bytes_needed(int(n))
-    if kernel is not None and np.isfinite(steps) and needed > SHARE * available_bytes():
+    if kernel is not None and np.isfinite(steps) and needed > MAX_MEMORY_SHARE * available_bytes():
         return _beyond_memory(model, X, kernel)
     if is_direct:
         return Work("a Cholesky factor", 8 * n**2, n**3 / 3, 1.5 * n**2, 0.0, kernel)

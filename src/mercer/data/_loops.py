@@ -1,4 +1,4 @@
-"""Compiled loops over columns: interleaving columns into rows, and codes of whole numbers and words by table lookup."""
+"""Compiled loops over columns: interleaving to rows, and codes of whole numbers and words by table lookup."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mercer._jit import jit
 from mercer._jit.instructions import number_at
 
 #: number of rows that are written for all columns in turn, so that they stay in the L2 cache
-ROWS = 1024
+INTERLEAVED_ROWS = 1024
 
 
 @jit
@@ -20,8 +20,8 @@ def interleave(addresses, steps, out):  # type: ignore[no-untyped-def]
     """
     n, columns = out.shape
     whole = columns // 8 * 8
-    for first in range(0, n, ROWS):
-        stop = min(first + ROWS, n)
+    for first in range(0, n, INTERLEAVED_ROWS):
+        stop = min(first + INTERLEAVED_ROWS, n)
         for j in range(0, whole, 8):
             a, b, c, d = addresses[j], addresses[j + 1], addresses[j + 2], addresses[j + 3]
             e, f, g, h = addresses[j + 4], addresses[j + 5], addresses[j + 6], addresses[j + 7]
@@ -61,10 +61,10 @@ def span(values):  # type: ignore[no-untyped-def]
 
 
 @jit
-def mark(values, low, seen):  # type: ignore[no-untyped-def]
-    """Set seen[v − low] for every value v."""
+def mark(values, low, occurs):  # type: ignore[no-untyped-def]
+    """Set occurs[v − low] for every value v."""
     for value in values:
-        seen[np.int64(value) - low] = True
+        occurs[np.int64(value) - low] = True
 
 
 @jit

@@ -20,7 +20,7 @@ from mercer.data import _loops as loops
 #: slots that a lookup table may have in addition to one per value; wider ranges are hashed
 SPARE_SLOTS = 1024
 #: number of distinct fixed-width strings up to which hashing is faster than sorting
-MOST_WORDS = 1 << 14
+MAX_HASHED_WORDS = 1 << 14
 INT64 = np.iinfo(np.int64)
 #: words for missing values in text files; models treat them as missing unless they are known levels
 MISSING_WORDS = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
@@ -223,12 +223,12 @@ def _as_loop_array(values: Array, dtype: Any) -> Array:
 
 
 def _code_strings(values: Array) -> Coded:
-    """Codes of fixed-width NumPy strings, compared as rows of code points."""
+    """Return the codes of fixed-width NumPy strings, compared as rows of code points."""
     values = np.require(values, values.dtype.newbyteorder("="), ["C", "W"])
     words = values.view(np.uint32).reshape(values.size, values.dtype.itemsize // 4)
-    first = np.empty(MOST_WORDS, dtype=np.int64)
+    first = np.empty(MAX_HASHED_WORDS, dtype=np.int64)
     codes = np.empty(values.size, dtype=np.int32)
-    found = loops.code_words(words, first, np.full(2 * MOST_WORDS, -1, dtype=np.int32), codes)
+    found = loops.code_words(words, first, np.full(2 * MAX_HASHED_WORDS, -1, dtype=np.int32), codes)
     if found < 0:
         labels, positions = np.unique(values, return_inverse=True)
         return Coded(positions.astype(np.int32), labels.astype(object))
@@ -236,7 +236,7 @@ def _code_strings(values: Array) -> Coded:
 
 
 def _code_dictionary(array: Any) -> Coded:
-    """Codes of a dictionary column; the labels are its whole dictionary."""
+    """Return the codes of a dictionary column; the labels are its whole dictionary."""
     import pyarrow as pa
 
     dictionary = array.dictionary

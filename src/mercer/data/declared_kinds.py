@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from mercer.data.table import Table
 
 #: key of the kind
-KEY = b"mercer:kind"
+KIND_KEY = b"mercer:kind"
 #: key of the decimal mark of numbers that are written as strings
-DECIMAL = b"mercer:decimal"
+DECIMAL_KEY = b"mercer:decimal"
 #: key of the order of dates that are written as strings
-DATES = b"mercer:dates"
+DATES_KEY = b"mercer:dates"
 #: key of the likely decimal mark of a file, for numbers that can be read in two ways
-LIKELY = b"mercer:likely-decimal"
+LIKELY_DECIMAL_KEY = b"mercer:likely-decimal"
 
 
 def with_kinds(frame: Any, kinds: Mapping[str, Kind]) -> Any:
@@ -38,7 +38,7 @@ def with_kinds(frame: Any, kinds: Mapping[str, Kind]) -> Any:
     for name in kinds:
         if name not in positions:
             raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")
-    return _with_metadata(frame, {positions[name]: {KEY: kind.value} for name, kind in kinds.items()})
+    return _with_metadata(frame, {positions[name]: {KIND_KEY: kind.value} for name, kind in kinds.items()})
 
 
 def with_marks(frame: Any, decimal: str | None, dates: str | None, likely: str | None = None) -> Any:
@@ -47,7 +47,7 @@ def with_marks(frame: Any, decimal: str | None, dates: str | None, likely: str |
 
     The `likely` decimal mark is for numbers that can be read in two ways.
     """
-    given = ((DECIMAL, decimal), (DATES, dates), (LIKELY, likely))
+    given = ((DECIMAL_KEY, decimal), (DATES_KEY, dates), (LIKELY_DECIMAL_KEY, likely))
     marks = {key: mark for key, mark in given if mark is not None}
     return _with_metadata(frame, dict.fromkeys(range(frame.num_columns) if marks else (), marks))
 
@@ -65,7 +65,7 @@ def _with_metadata(frame: Any, words: Mapping[int, Mapping[bytes, str]]) -> Any:
     return pa.Table.from_arrays(frame.columns, schema=pa.schema(fields, frame.schema.metadata))
 
 
-class Declared(NamedTuple):
+class Declarations(NamedTuple):
     """The declarations about a column; None if there are none.
 
     The decimal mark of its numbers, the order of its dates, and the likely decimal mark apply to strings.
@@ -77,14 +77,15 @@ class Declared(NamedTuple):
     likely: str | None = None
 
 
-def declared(table: Table, position: int) -> Declared:
-    """Return what was declared about a column."""
+def declarations_of(table: Table, position: int) -> Declarations:
+    """Return the declarations about a column."""
     if table.library != "pyarrow":
-        return Declared()
+        return Declarations()
     words = table.storage.frame.to_native().schema.field(position).metadata  # type: ignore[attr-defined]
     if not words:
-        return Declared()
+        return Declarations()
     kind, *marks = (
-        None if (word := words.get(key)) is None else word.decode() for key in (KEY, DECIMAL, DATES, LIKELY)
+        None if (word := words.get(key)) is None else word.decode()
+        for key in (KIND_KEY, DECIMAL_KEY, DATES_KEY, LIKELY_DECIMAL_KEY)
     )
-    return Declared(None if kind is None else Kind(kind), *marks)
+    return Declarations(None if kind is None else Kind(kind), *marks)

@@ -21,10 +21,12 @@ from mercer._typing import Array
 from mercer.data.coding import MISSING_WORDS, Coded
 
 #: words for missing values in columns of numbers and dates
-GAPS = frozenset({*MISSING_WORDS, ".", "..", "...", "-", "--", "---", "–", "—", "*", "n.a.", "N.A.", "na", "#DIV/0!"})
+MISSING_MARKS = frozenset(
+    {*MISSING_WORDS, ".", "..", "...", "-", "--", "---", "–", "—", "*", "n.a.", "N.A.", "na", "#DIV/0!"}
+)
 #: separators of thousands, besides the comma or point that is not the decimal mark
 THOUSANDS = "'’ \u00a0\u202f"
-NUMBER = re.compile(
+NUMBER_TEXT = re.compile(
     r"(?P<sign>[+\-−]?)\s*(?P<before>[^\d\s.,'’+\-−()%]*)\s*(?P<inner>[+\-−]?)"
     r"(?P<digits>\d[\d.,'’ \u00a0\u202f]*|[.,]\d+)"
     r"(?P<exponent>[eE][+-]?\d+)?\s*(?P<after>[^\d\s.,'’+\-−()]*)"
@@ -33,16 +35,16 @@ NUMBER = re.compile(
 CURRENCIES = frozenset({"USD", "EUR", "GBP", "CHF", "JPY", "US$", "R$", "C$", "A$", "kr", "Kr", "zł", "Ft", "Kč"})
 #: units of currency with a decimal point
 POINTED = frozenset({"$", "US$", "C$", "A$", "USD", "£", "GBP", "¥", "JPY"})
-DECIMALS = {",": "decimal comma", ".": "decimal point"}
+DECIMAL_MARKS = {",": "decimal comma", ".": "decimal point"}
 
-ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year", "ymd": "year/month/day"}
+DATE_ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year", "ymd": "year/month/day"}
 CLOCK = r"(?:[ T,]+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d{1,6})?))?\s*(?P<half>[AaPp][Mm])?)?"
-SPELLED = {
+DATES_OF_DIGITS = {
     "ymd": re.compile(r"(?P<y>\d{4})(?P<mark>[/.-])(?P<m>\d{1,2})(?P=mark)(?P<d>\d{1,2})\.?" + CLOCK),
     "dmy": re.compile(r"(?P<d>\d{1,2})(?P<mark>[/.-])(?P<m>\d{1,2})(?P=mark)(?P<y>\d{4}|\d\d)" + CLOCK),
     "mdy": re.compile(r"(?P<m>\d{1,2})(?P<mark>[/.-])(?P<d>\d{1,2})(?P=mark)(?P<y>\d{4}|\d\d)" + CLOCK),
 }
-NAMED = (
+DATES_WITH_MONTH_NAMES = (
     re.compile(r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?[ -]?(?P<m>[A-Za-z]{3,9})\.?[ ,-]*(?P<y>\d{4}|\d\d)" + CLOCK),
     re.compile(r"(?P<m>[A-Za-z]{3,9})\.?[ -](?P<d>\d{1,2})(?:st|nd|rd|th)?[ ,-]+(?P<y>\d{4})" + CLOCK),
 )
@@ -72,7 +74,7 @@ class NumberFormat:
         """Return a number, NaN for a missing value, or None if the label does not convert."""
         if not isinstance(label, str):
             return float(label) if isinstance(label, int | float) and not isinstance(label, bool) else None
-        if (label := label.strip()) in GAPS:
+        if (label := label.strip()) in MISSING_MARKS:
             return np.nan
         parts = _split_number(label)
         if parts is None or parts.unit not in ("", self.unit) or not _fits(parts.digits, self.decimal):
@@ -90,7 +92,7 @@ class NumberFormat:
     @property
     def named(self) -> str:
         unit = f" and {self.unit!r}" if self.unit else ""
-        return f"numbers with a {DECIMALS[self.decimal]}{unit}"
+        return f"numbers with a {DECIMAL_MARKS[self.decimal]}{unit}"
 
 
 @stored(order=one_of("dmy", "mdy", "ymd"))
@@ -113,9 +115,9 @@ class DateFormat:
         """Return a point in time, NaT for a missing value, or None if the label does not convert."""
         if not isinstance(label, str):
             return None
-        if (label := label.strip()) in GAPS:
+        if (label := label.strip()) in MISSING_MARKS:
             return self.missing
-        for pattern in (SPELLED[self.order], SPELLED["ymd"], *NAMED):
+        for pattern in (DATES_OF_DIGITS[self.order], DATES_OF_DIGITS["ymd"], *DATES_WITH_MONTH_NAMES):
             if (found := pattern.fullmatch(label)) is not None and (time := _time(found)) is not None:
                 return time
         return None
@@ -129,14 +131,14 @@ class DateFormat:
 
     @property
     def named(self) -> str:
-        return f"dates, {ORDERS[self.order]}"
+        return f"dates, {DATE_ORDERS[self.order]}"
 
 
 Format = NumberFormat | DateFormat
 
 
-class Detected(NamedTuple):
-    """A format, and whether another one of the same kind would read the column as well."""
+class DetectedFormat(NamedTuple):
+    """A format, and whether another one of the same kind could also read the column."""
 
     format: Format
     ambiguous: bool
@@ -168,7 +170,7 @@ def read_labels(coded: Coded, form: Format, column: str) -> Array:
 
 def detect_format(
     labels: Iterable[Any], *, decimal: str | None = None, dates: str | None = None, plain: bool = False
-) -> Detected | None:
+) -> DetectedFormat | None:
     """Find the format of the distinct labels of a column.
 
     Parameters
@@ -185,32 +187,32 @@ def detect_format(
 
     Returns
     -------
-    detected : Detected or None
+    detected : DetectedFormat or None
         None if the labels are neither numbers nor dates, or are dates in ISO 8601, which need no format.
     """
     found = list(labels)
     words = [label for label in found if isinstance(label, str)]
     others = [label for label in found if not isinstance(label, str)]
-    spelled = [word for word in words if word.strip() not in GAPS]
-    gaps = sorted({word.strip() for word in words if word.strip() in GAPS} - {""})
+    spelled = [word for word in words if word.strip() not in MISSING_MARKS]
+    marks = sorted({word.strip() for word in words if word.strip() in MISSING_MARKS} - {""})
     if not words or not all(isinstance(each, int | float) and not isinstance(each, bool) for each in others):
         return None
     if not spelled:
-        return Detected(NumberFormat(".", "", _note([], gaps)), False) if others else None
-    detected = _detect_number(spelled, decimal, gaps, plain=plain or bool(others) or bool(gaps))
+        return DetectedFormat(NumberFormat(".", "", _note([], marks)), False) if others else None
+    detected = _detect_number(spelled, decimal, marks, plain=plain or bool(others) or bool(marks))
     return detected if detected is not None or others else _detect_dates(spelled, dates)
 
 
 def may_have_format(labels: Iterable[Any]) -> bool:
     """Return whether all labels of a column may spell numbers, or dates, given some of them."""
     words = [label.strip() for label in labels if isinstance(label, str)]
-    spelled = [word for word in words if word not in GAPS]
+    spelled = [word for word in words if word not in MISSING_MARKS]
     if all(_split_number(word) is not None for word in spelled):
         return True
-    return any(all(DateFormat(order).read(word) is not None for word in spelled) for order in ORDERS)
+    return any(all(DateFormat(order).read(word) is not None for word in spelled) for order in DATE_ORDERS)
 
 
-def _detect_number(words: list[str], decimal: str | None, gaps: list[str], *, plain: bool) -> Detected | None:
+def _detect_number(words: list[str], decimal: str | None, marks: list[str], *, plain: bool) -> DetectedFormat | None:
     found = []
     for word in words:
         if (parts := _split_number(word.strip())) is None:
@@ -231,39 +233,39 @@ def _detect_number(words: list[str], decimal: str | None, gaps: list[str], *, pl
     ambiguous = len(fits) > 1 and unit not in POINTED and all("," in each.digits for each in found)
     remarks = [f"unit {unit}"] if unit else []
     if mark == "," and any("," in each.digits for each in found):
-        remarks.append(DECIMALS[","])
+        remarks.append(DECIMAL_MARKS[","])
     if grouped:
         remarks.append("separators between thousands" + (" (--decimal , if they are decimal commas)" * ambiguous))
-    return Detected(NumberFormat(mark, unit, _note(remarks, gaps)), ambiguous)
+    return DetectedFormat(NumberFormat(mark, unit, _note(remarks, marks)), ambiguous)
 
 
-def _note(remarks: list[str], gaps: list[str]) -> str:
-    missing = [f"{listed(gaps)} {'is' if len(gaps) == 1 else 'are'} missing"] if gaps else []
+def _note(remarks: list[str], marks: list[str]) -> str:
+    missing = [f"{listed(marks)} {'is' if len(marks) == 1 else 'are'} missing"] if marks else []
     return ": ".join(["read as number", *[", ".join([*remarks, *missing])] * bool(remarks or missing)])
 
 
-def _detect_dates(words: list[str], order: str | None) -> Detected | None:
-    if order is not None and order not in ORDERS:
-        raise DataError(f"The order of dates must be {listed(list(ORDERS))}, not {order!r}.")
-    fits = [each for each in ORDERS if all(DateFormat(each).read(word) is not None for word in words)]
+def _detect_dates(words: list[str], order: str | None) -> DetectedFormat | None:
+    if order is not None and order not in DATE_ORDERS:
+        raise DataError(f"The order of dates must be {listed(list(DATE_ORDERS))}, not {order!r}.")
+    fits = [each for each in DATE_ORDERS if all(DateFormat(each).read(word) is not None for word in words)]
     if order is not None:
         fits = [each for each in fits if each == order]
     if not fits:
         return None
     if "ymd" in fits:  # the year comes first, or months are words
-        return Detected(DateFormat("ymd", "read as dates"), False)
+        return DetectedFormat(DateFormat("ymd", "read as dates"), False)
     ambiguous = len(fits) > 1
     slashes = any("/" in word for word in words)
     chosen = fits[0] if not ambiguous else "mdy" if slashes else "dmy"
     other = next((each for each in fits if each != chosen), "")
-    doubt = f" by default: no day is above 12 (--dates {other} for {ORDERS[other]})" if ambiguous else ""
-    return Detected(DateFormat(chosen, f"read as dates, {ORDERS[chosen]}{doubt}"), ambiguous)
+    doubt = f" by default: no day is above 12 (--dates {other} for {DATE_ORDERS[other]})" if ambiguous else ""
+    return DetectedFormat(DateFormat(chosen, f"read as dates, {DATE_ORDERS[chosen]}{doubt}"), ambiguous)
 
 
 def _split_number(word: str) -> _NumberParts | None:
     """Return sign, digits and unit of a number, or None; numbers in parentheses are negative."""
     negative = word.startswith("(") and word.endswith(")")
-    found = NUMBER.fullmatch(word[1:-1].strip() if negative else word)
+    found = NUMBER_TEXT.fullmatch(word[1:-1].strip() if negative else word)
     if found is None or (found["sign"] and found["inner"]) or (found["before"] and found["after"]):
         return None
     unit = found["before"] or found["after"]

@@ -34,7 +34,7 @@ def frame_like(names: Sequence[str], columns: Sequence[Array], library: str) -> 
     import narwhals as nw
 
     backend = module_of(library)
-    # lists, since polars would store an object array as a column of opaque objects
+    # lists, since polars would store an array of objects as a column of opaque objects
     plain = {
         name: column.tolist() if column.dtype.kind == "O" else column
         for name, column in zip(names, columns, strict=True)

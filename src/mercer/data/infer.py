@@ -14,59 +14,66 @@ import numpy as np
 
 from mercer._suggest import listed, quoted
 from mercer.data.coding import code_array, code_uniform_objects, trim_labels
+from mercer.data.column_values import ColumnValues
 from mercer.data.dates import are_dates
-from mercer.data.declared_kinds import declared
-from mercer.data.formats import DateFormat, Detected, Format, NumberFormat, detect_format, may_have_format, read_labels
+from mercer.data.declared_kinds import declarations_of
+from mercer.data.formats import (
+    DateFormat,
+    DetectedFormat,
+    Format,
+    NumberFormat,
+    detect_format,
+    may_have_format,
+    read_labels,
+)
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
-from mercer.data.seen_values import SeenValues
 from mercer.data.table import Table
 
 #: largest number of distinct whole numbers that are treated as codes
 MAX_CODES = 10
-#: codes occur this often on average; few rows do not show how many values there are
-ROWS_PER_CODE = 5
+#: smallest mean number of rows per code: with fewer rows, the number of distinct values is not known
+MIN_ROWS_PER_CODE = 5
 #: smallest number of distinct whole numbers from 0 on that are counts if their frequencies decrease
 MIN_COUNTS_FROM_0 = 4
 #: the same for whole numbers from 1 on, where codes often begin
 MIN_COUNTS_FROM_1 = 6
 #: largest frequency of the largest of such counts, relative to the most frequent one
-THIN_TAIL = 0.1
-#: number of rows from which on it is informative that every value is different
-ENOUGH_ROWS = 20
-#: mean number of words of a text; a name has two
-WORDS = 3
-#: mean number of words of a text in a table of few rows
-WORDS_OF_FEW = 5
-#: mean number of words of texts that recur
-WORDS_OF_RECURRING = 6
-#: number of distinct values of this length that is too large for a list of names
-MANY_TEXTS = 100
-#: number of distinct values that is too large for levels, whatever the number of rows
-MOST_LEVELS = 1000
-#: number of rows that suffice to see that a column spells neither numbers nor dates
-FIRST_ROWS = 100
-#: number of labels whose words are counted
-COUNTED = 2000
-#: mean number of words per value from which on texts are recognised by the words that they share
-SHARED_WORDS = 1.5
-#: share of such texts that have a word in common with others
-SHARING = 0.5
-#: number of labels per word if they combine a few words: genres, tags
-LABELS_PER_WORD = 5
+MAX_TAIL_FREQUENCY = 0.1
+#: smallest number of rows for which it is informative that every value is different
+MIN_ROWS_ALL_DIFFERENT = 20
+#: smallest mean number of words of a text; a name has two
+MIN_TEXT_WORDS = 3
+#: the same in a table of few rows
+MIN_TEXT_WORDS_FEW_ROWS = 5
+#: the same for texts that recur
+MIN_TEXT_WORDS_RECURRING = 6
+#: number of distinct values above which such texts are not a list of names
+MIN_TEXTS = 100
+#: number of distinct values above which labels with words in common are text, whatever the number of rows
+MAX_LEVELS_OF_NAMES = 1000
+#: number of rows that suffice to exclude that a column spells numbers or dates
+FORMAT_SAMPLE_ROWS = 100
+#: largest number of labels whose words are counted
+WORD_SAMPLE_LABELS = 2000
+#: smallest mean number of words per value for which texts are recognised by the words that they share
+MIN_SHARED_WORDS = 1.5
+#: smallest share of such texts that have a word in common with others
+MIN_SHARE_OF_SHARING = 0.5
+#: smallest number of labels per word if they combine a few words: genres, tags
+MIN_LABELS_PER_WORD = 5
 #: largest number of levels of a code that is named like an identifier
-LEVELS_OF_ID = 100
+MAX_ID_LEVELS = 100
 #: smallest mean number of rows of such a level
-ROWS_PER_ID = 20
-#: a column named as a number identifies if its range exceeds its number of distinct values by this factor
-SPARSE = 10
-#: smallest number of groups of consecutive rows that numbers from 1 on, without gaps, identify
-MANY_GROUPS = 200
-#: share of the numbers from 1 to the largest that occur in a column that numbers the rows
-COMPLETE = 0.5
-#: number of rows from which on numbers at equal steps from any start number the rows; fewer may be the plan of an
-#: experiment
-MANY_STEPS = 100
+MIN_ROWS_PER_ID_LEVEL = 20
+#: a column that is named as a number is an identifier if its range exceeds its number of distinct values by this factor
+SPARSE_RANGE_FACTOR = 10
+#: smallest number of groups of consecutive rows that are numbered from 1 on without gaps
+MIN_GROUPS = 200
+#: smallest share of the numbers from 1 to the largest that occur in a column that numbers the rows
+MIN_COMPLETE_SHARE = 0.5
+#: smallest number of rows that are numbered at equal steps from any start; fewer may be the design of an experiment
+MIN_EQUAL_STEPS = 100
 
 ALL_DIFFERENT = "every value is different: an identifier?"
 MOST_DIFFERENT = "most values are different: free text?"
@@ -94,11 +101,11 @@ class ColumnFinding(NamedTuple):
 
 def infer_single(table: Table, position: int, max_codes: int) -> ColumnFinding:
     """Infer one column without the others."""
-    return infer_column(SeenValues.of(table, position), Naming.of(table, position), max_codes)
+    return infer_column(ColumnValues.of(table, position), Naming.of(table, position), max_codes)
 
 
 def infer_columns(
-    seen: Sequence[SeenValues], names: Sequence[Naming], max_codes: int = MAX_CODES
+    columns: Sequence[ColumnValues], names: Sequence[Naming], max_codes: int = MAX_CODES
 ) -> list[ColumnFinding]:
     """Infer all columns of a table.
 
@@ -108,13 +115,13 @@ def infer_columns(
     """
     names = [
         replace(naming, format=form) if form is not None else naming
-        for naming, form in zip(names, detect_formats(seen, names), strict=True)
+        for naming, form in zip(names, detect_formats(columns, names), strict=True)
     ]
-    found = [infer_column(*each, max_codes) for each in zip(seen, names, strict=True)]
+    found = [infer_column(*each, max_codes) for each in zip(columns, names, strict=True)]
     if all(each.kind in (Kind.IDENTIFIER, Kind.CONSTANT) for each in found):
         return [
             infer_column(values, naming, max_codes, by_order=False) if IN_FILE_ORDER in each.notes else each
-            for values, naming, each in zip(seen, names, found, strict=True)
+            for values, naming, each in zip(columns, names, found, strict=True)
         ]
     return found
 
@@ -125,15 +132,15 @@ def infer_formats(table: Table, kinds: Mapping[str, Kind] | None = None) -> dict
     """
     if table.library in ("numpy", "scipy"):
         return {}
-    few = table.rows(slice(0, FIRST_ROWS))
+    few = table.rows(slice(0, FORMAT_SAMPLE_ROWS))
     strings = [
         j
         for j in range(table.n_columns)
-        if table.kinds[j] is Kind.CATEGORY and may_have_format(few.coded(j).labels.tolist()[:FIRST_ROWS])
+        if table.kinds[j] is Kind.CATEGORY and may_have_format(few.coded(j).labels.tolist()[:FORMAT_SAMPLE_ROWS])
     ]
     names = [Naming.of(table, j) for j in strings]
     declared = [replace(each, declared=(kinds or {}).get(each.name, each.declared)) for each in names]
-    found = detect_formats([SeenValues.of(table, j) for j in strings], declared)
+    found = detect_formats([ColumnValues.of(table, j) for j in strings], declared)
     return {each.name: form for each, form in zip(names, found, strict=True) if form is not None}
 
 
@@ -163,9 +170,9 @@ def number_format(y: Any) -> NumberFormat | None:
     return None if any(np.isnan(detected.format.read(label) or 0.0) for label in labels) else detected.format
 
 
-def detect_formats(seen: Sequence[SeenValues], names: Sequence[Naming]) -> list[Format | None]:
+def detect_formats(columns: Sequence[ColumnValues], names: Sequence[Naming]) -> list[Format | None]:
     """Find the formats of columns of strings; None for a column without one."""
-    detected = [_detect(*each) for each in zip(seen, names, strict=True)]
+    detected = [_detect(*each) for each in zip(columns, names, strict=True)]
     sure = [each.format for each in detected if each is not None and not each.ambiguous]
     marks = {each.decimal for each in sure if isinstance(each, NumberFormat) and "decimal" in each.described}
     orders = {each.order for each in sure if isinstance(each, DateFormat)} - {"ymd"}
@@ -180,7 +187,7 @@ def detect_formats(seen: Sequence[SeenValues], names: Sequence[Naming]) -> list[
         or first
         if first is not None and first.ambiguous
         else first
-        for values, naming, first in zip(seen, names, detected, strict=True)
+        for values, naming, first in zip(columns, names, detected, strict=True)
     ]
     return [None if each is None else each.format for each in again]
 
@@ -189,15 +196,20 @@ def detect_formats(seen: Sequence[SeenValues], names: Sequence[Naming]) -> list[
 OF_STRINGS = frozenset({Kind.CATEGORY, Kind.TEXT, Kind.IDENTIFIER, Kind.CONSTANT, Kind.CODE, Kind.BOOLEAN})
 
 
-def _detect(seen: SeenValues, naming: Naming) -> Detected | None:
+def _detect(values: ColumnValues, naming: Naming) -> DetectedFormat | None:
     """Return the format of a column of strings, unless the caller or its type declares that they are levels."""
     if naming.format is not None:
-        return Detected(naming.format, False)
-    if seen.kind is not Kind.CATEGORY or seen.labels is None or seen.labels.declared is not None or not seen.present:
+        return DetectedFormat(naming.format, False)
+    if (
+        values.kind is not Kind.CATEGORY
+        or values.labels is None
+        or values.labels.declared is not None
+        or not values.present
+    ):
         return None
     if naming.declared in OF_STRINGS:
         return None
-    labels = seen.labels.labels.tolist()
+    labels = values.labels.labels.tolist()
     if are_dates(labels):
         return None
     found = detect_format(labels, decimal=naming.decimal, dates=naming.dates, plain=naming.declared is not None)
@@ -207,7 +219,7 @@ def _detect(seen: SeenValues, naming: Naming) -> Detected | None:
 
 @dataclass(frozen=True)
 class Naming:
-    """The name of a column, whether it was given, and what the caller has declared about the column."""
+    """The name of a column, whether the data contain it, and the declarations of the caller about the column."""
 
     name: str
     given: bool
@@ -222,7 +234,7 @@ class Naming:
     @classmethod
     def of(cls, table: Table, position: int) -> Naming:
         name = table.names[position]
-        kind, *marks = declared(table, position)
+        kind, *marks = declarations_of(table, position)
         return cls(name, table.named, kind, table.formats.get(name), *marks)
 
     @cached_property
@@ -297,13 +309,13 @@ AXIS_WORDS = _words(
 
 
 def infer_column(
-    seen: SeenValues, naming: Naming, max_codes: int = MAX_CODES, *, by_order: bool = True
+    values: ColumnValues, naming: Naming, max_codes: int = MAX_CODES, *, by_order: bool = True
 ) -> ColumnFinding:
     """Infer a column; the kind that the caller has declared wins.
 
     Parameters
     ----------
-    seen : Seen
+    values : ColumnValues
         The values.
     naming : Naming
         The name.
@@ -315,29 +327,29 @@ def infer_column(
 
     Returns
     -------
-    Finding
+    ColumnFinding
     """
-    if naming.format is not None and seen.kind is Kind.CATEGORY:
-        seen = seen.read_as(naming.format)
-    found = _infer(seen, naming, max_codes, by_order)
+    if naming.format is not None and values.kind is Kind.CATEGORY:
+        values = values.read_as(naming.format)
+    found = _infer(values, naming, max_codes, by_order)
     if naming.format is not None:
         found = found._replace(notes=(naming.format.described, *found.notes), format=naming.format)
     if naming.declared not in (None, found.kind):
         return _as_declared(found, naming.declared)
-    return found if naming.declared is not None else _with_resemblance(found, seen)
+    return found if naming.declared is not None else _with_resemblance(found, values)
 
 
-def _with_resemblance(found: ColumnFinding, seen: SeenValues) -> ColumnFinding:
+def _with_resemblance(found: ColumnFinding, values: ColumnValues) -> ColumnFinding:
     """Replace the notes on strings that may be meant to be numbers by a remark about that."""
     strings = found.kind in (Kind.CATEGORY, Kind.IDENTIFIER) and found.stored is Kind.CATEGORY
-    if not strings or seen.labels is None or seen.labels.declared is not None:
+    if not strings or values.labels is None or values.labels.declared is not None:
         return found
     if (
-        not all(isinstance(label, str) for label in seen.labels.labels)
-        or (remark := _describe_resemblance(seen)) is None
+        not all(isinstance(label, str) for label in values.labels.labels)
+        or (remark := _describe_resemblance(values)) is None
     ):
         return found
-    return found._replace(notes=(remark, *_about_gaps(seen)))
+    return found._replace(notes=(remark, *_notes_on_missing(values)))
 
 
 def _as_declared(found: ColumnFinding, kind: Kind) -> ColumnFinding:
@@ -351,111 +363,120 @@ def _is_guess(note: str) -> bool:
     return note in (ALL_DIFFERENT, MOST_DIFFERENT) or note.startswith(IDENTIFIER)
 
 
-def _infer(seen: SeenValues, naming: Naming, max_codes: int, by_order: bool) -> ColumnFinding:
-    found = _infer_values(seen, max_codes)
-    if seen.distinct < 2 <= seen.rows and found.stored is not Kind.COUNTS:
+def _infer(values: ColumnValues, naming: Naming, max_codes: int, by_order: bool) -> ColumnFinding:
+    found = _infer_values(values, max_codes)
+    if values.distinct < 2 <= values.rows and found.stored is not Kind.COUNTS:
         return found._replace(kind=Kind.CONSTANT)
-    if found.kind is Kind.CATEGORY and (seen.labels is None or seen.labels.declared is None):
-        return _infer_labels(found, seen, naming)
+    if found.kind is Kind.CATEGORY and (values.labels is None or values.labels.declared is None):
+        return _infer_labels(found, values, naming)
     if found.kind in (Kind.COUNT, Kind.INTEGER):
-        return _of_whole_numbers(found, seen, naming, by_order)
-    if found.kind is Kind.DATE and not seen.repeats and seen.present >= ENOUGH_ROWS:
-        return found._replace(notes=(_time_of(naming), *found.notes))
+        return _infer_whole_numbers(found, values, naming, by_order)
+    if found.kind is Kind.DATE and not values.repeats and values.present >= MIN_ROWS_ALL_DIFFERENT:
+        return found._replace(notes=(_note_on_dates(naming), *found.notes))
     return found
 
 
-def _of_whole_numbers(found: ColumnFinding, seen: SeenValues, naming: Naming, by_order: bool) -> ColumnFinding:
-    """Identifiers, codes that are named like identifiers, or numbers."""
-    different = seen.distinct == seen.present >= ENOUGH_ROWS  # floats that are whole have no note of that
-    counts_rows = _counts_rows(seen) or (_has_equal_steps(seen) and not naming.is_axis)
+def _infer_whole_numbers(found: ColumnFinding, values: ColumnValues, naming: Naming, by_order: bool) -> ColumnFinding:
+    """Infer the kind of a column of whole numbers: an identifier, a code that is named like one, or a number."""
+    # not by the notes, which whole floats do not have
+    different = values.distinct == values.present >= MIN_ROWS_ALL_DIFFERENT
+    counts_rows = _counts_rows(values) or (_has_equal_steps(values) and not naming.is_axis)
     if different and naming.given and by_order and counts_rows and not naming.is_time:
-        return _identifier(found, IN_FILE_ORDER, seen)
+        return _identifier(found, IN_FILE_ORDER, values)
     if different and (naming.is_entity or naming.is_row_number):
-        return _identifier(found, f"{IDENTIFIER}every value is different", seen)
-    if different or seen.present < ENOUGH_ROWS:
+        return _identifier(found, f"{IDENTIFIER}every value is different", values)
+    if different or values.present < MIN_ROWS_ALL_DIFFERENT:
         return found
-    sparse = seen.highest - seen.lowest >= SPARSE * seen.distinct
-    if naming.given and by_order and _counts_groups(seen) and not naming.is_time:
-        return _identifier(found, _recurring(seen, naming), seen)
+    sparse = values.highest - values.lowest >= SPARSE_RANGE_FACTOR * values.distinct
+    if naming.given and by_order and _counts_groups(values) and not naming.is_time:
+        return _identifier(found, _note_on_recurring(values, naming), values)
     if naming.is_entity or (naming.is_number and sparse):
-        if seen.labels is not None and seen.distinct <= LEVELS_OF_ID and ROWS_PER_ID * seen.distinct <= seen.present:
-            return found._replace(kind=Kind.CODE, levels=tuple(np.sort(seen.labels.labels).tolist()), stored=Kind.CODE)
-        return _identifier(found, _recurring(seen, naming), seen)
+        if (
+            values.labels is not None
+            and values.distinct <= MAX_ID_LEVELS
+            and MIN_ROWS_PER_ID_LEVEL * values.distinct <= values.present
+        ):
+            return found._replace(
+                kind=Kind.CODE, levels=tuple(np.sort(values.labels.labels).tolist()), stored=Kind.CODE
+            )
+        return _identifier(found, _note_on_recurring(values, naming), values)
     return found
 
 
-def _describe_resemblance(seen: SeenValues) -> str | None:
+def _describe_resemblance(values: ColumnValues) -> str | None:
     """Return a remark on a column of strings half or more of which are numbers; None for others."""
-    if seen.labels is None or seen.halvings or not seen.present:
+    if values.labels is None or values.halvings or not values.present:
         return None
-    words = seen.labels.labels.tolist()
+    words = values.labels.labels.tolist()
     numbers = np.array([PLAIN_NUMBER.fullmatch(word) is not None for word in words])
-    n_numbers = int(seen.labels.counts[numbers].sum())
-    if not seen.present <= 2 * n_numbers < 2 * seen.present:
+    n_numbers = int(values.labels.counts[numbers].sum())
+    if not values.present <= 2 * n_numbers < 2 * values.present:
         return None
     others = [word for word, number in zip(words, numbers, strict=True) if not number]
-    start = f"{n_numbers} of {seen.present} values are numbers"
+    start = f"{n_numbers} of {values.present} values are numbers"
     if len(others) > 1:
         return f"{start}; {listed(others[:MAX_WORDS_LISTED])}{', …' if len(others) > MAX_WORDS_LISTED else ''} are not"
-    if n_numbers + 1 == seen.present:
+    if n_numbers + 1 == values.present:
         return f"{start}; {quoted(others[0])} is not"
     return f"{start}, the others are {quoted(others[0])}: a missing value?"
 
 
-def _counts_rows(seen: SeenValues) -> bool:
+def _counts_rows(values: ColumnValues) -> bool:
     """Return whether distinct whole numbers number the rows in file order: from 0 or 1 on, with few gaps, and
     ascending.
 
     Rows may be missing, and the file may consist of a few parts, each of which is in order. Numbers that descend to 0
     or 1 must be complete.
     """
-    if not (0 <= seen.lowest <= max(1, 0.1 * seen.present) and seen.highest * COMPLETE <= seen.present):
+    if not (
+        0 <= values.lowest <= max(1, 0.1 * values.present) and values.highest * MIN_COMPLETE_SHARE <= values.present
+    ):
         return False
-    complete = seen.highest - seen.lowest + 1 <= 1.1 * seen.present
-    downwards = seen.lowest in (0, 1) and seen.highest - seen.lowest == seen.falls == seen.present - 1
-    return seen.falls == 0 or downwards or (complete and seen.falls <= seen.present // 50)
+    complete = values.highest - values.lowest + 1 <= 1.1 * values.present
+    downwards = values.lowest in (0, 1) and values.highest - values.lowest == values.falls == values.present - 1
+    return values.falls == 0 or downwards or (complete and values.falls <= values.present // 50)
 
 
-def _has_equal_steps(seen: SeenValues) -> bool:
+def _has_equal_steps(values: ColumnValues) -> bool:
     """Return whether whole numbers ascend by the same step from each row to the next: 1001, 1002, … or 10, 20, 30, …
 
     They may begin anywhere, but must be complete: no row has another step, and none is missing.
     """
-    if seen.falls or seen.missing or seen.present < MANY_STEPS or seen.labels is None:
+    if values.falls or values.missing or values.present < MIN_EQUAL_STEPS or values.labels is None:
         return False
-    step, rest = divmod(int(seen.highest) - int(seen.lowest), seen.present - 1)
+    step, rest = divmod(int(values.highest) - int(values.lowest), values.present - 1)
     # this many distinct multiples of the step are all of them; some labels may have been dropped
-    return rest == 0 and bool(((seen.labels.labels - seen.labels.labels.min()) % step == 0).all())
+    return rest == 0 and bool(((values.labels.labels - values.labels.labels.min()) % step == 0).all())
 
 
-def _counts_groups(seen: SeenValues) -> bool:
+def _counts_groups(values: ColumnValues) -> bool:
     """Return whether whole numbers number many groups of rows in file order: from 0 or 1, without gaps, never
     falling.
     """
-    rises = seen.present - 1 - seen.falls
+    rises = values.present - 1 - values.falls
     return (
-        seen.lowest in (0, 1)
-        and seen.highest - seen.lowest + 1 == seen.distinct == rises + 1
-        and MANY_GROUPS <= seen.distinct <= seen.present // 2
+        values.lowest in (0, 1)
+        and values.highest - values.lowest + 1 == values.distinct == rises + 1
+        and MIN_GROUPS <= values.distinct <= values.present // 2
     )
 
 
-def _time_of(naming: Naming) -> str:
+def _note_on_dates(naming: Naming) -> str:
     return f"a different date in each row: --time {shlex.quote(str(naming.name))} scores models on later rows"
 
 
-def _recurring(seen: SeenValues, naming: Naming) -> str:
+def _note_on_recurring(values: ColumnValues, naming: Naming) -> str:
     if naming.is_name and not naming.is_entity:
-        return f"{IDENTIFIER}{seen.distinct} names in {seen.present} rows"
+        return f"{IDENTIFIER}{values.distinct} names in {values.present} rows"
     again = f"--group {shlex.quote(str(naming.name))} keeps rows of the same value together"
-    return f"{IDENTIFIER}{seen.distinct} values that recur in {seen.present} rows; {again}"
+    return f"{IDENTIFIER}{values.distinct} values that recur in {values.present} rows; {again}"
 
 
-def _identifier(found: ColumnFinding, note: str, seen: SeenValues) -> ColumnFinding:
-    return found._replace(kind=Kind.IDENTIFIER, levels=None, notes=(note, *_about_gaps(seen)))
+def _identifier(found: ColumnFinding, note: str, values: ColumnValues) -> ColumnFinding:
+    return found._replace(kind=Kind.IDENTIFIER, levels=None, notes=(note, *_notes_on_missing(values)))
 
 
-def _infer_labels(found: ColumnFinding, seen: SeenValues, naming: Naming) -> ColumnFinding:
+def _infer_labels(found: ColumnFinding, values: ColumnValues, naming: Naming) -> ColumnFinding:
     """Infer the kind of a column of labels: dates, text, identifiers of the rows, or a category."""
     labels = found.levels or ()
     if len(types := set(map(type, labels))) > 1:
@@ -464,70 +485,70 @@ def _infer_labels(found: ColumnFinding, seen: SeenValues, naming: Naming) -> Col
     if types != {str}:
         return found
     if are_dates(list(labels)):
-        unique = (_time_of(naming),) if ENOUGH_ROWS <= seen.present == seen.distinct else ()
-        return found._replace(kind=Kind.DATE, levels=None, notes=(*unique, *_about_gaps(seen)))
+        unique = (_note_on_dates(naming),) if MIN_ROWS_ALL_DIFFERENT <= values.present == values.distinct else ()
+        return found._replace(kind=Kind.DATE, levels=None, notes=(*unique, *_notes_on_missing(values)))
     different = ALL_DIFFERENT in found.notes
-    if _is_text(labels, seen, names=different and naming.is_name):
-        return found._replace(kind=Kind.TEXT, levels=None, notes=_about_gaps(seen))
+    if _is_text(labels, values, names=different and naming.is_name):
+        return found._replace(kind=Kind.TEXT, levels=None, notes=_notes_on_missing(values))
     if different:
-        return _identifier(found, f"{IDENTIFIER}every value is different", seen)
+        return _identifier(found, f"{IDENTIFIER}every value is different", values)
     by_name = naming.is_entity or naming.is_name
-    if by_name and seen.distinct > LEVELS_OF_ID and seen.present < ROWS_PER_ID * seen.distinct:
-        return _identifier(found, _recurring(seen, naming), seen)
-    if 2 * seen.distinct > seen.present >= MANY_TEXTS:
-        return _identifier(found, f"{IDENTIFIER}most values are different, and have no words in common", seen)
+    if by_name and values.distinct > MAX_ID_LEVELS and values.present < MIN_ROWS_PER_ID_LEVEL * values.distinct:
+        return _identifier(found, _note_on_recurring(values, naming), values)
+    if 2 * values.distinct > values.present >= MIN_TEXTS:
+        return _identifier(found, f"{IDENTIFIER}most values are different, and have no words in common", values)
     return found
 
 
-def _is_text(labels: tuple[str, ...], seen: SeenValues, *, names: bool) -> bool:
+def _is_text(labels: tuple[str, ...], values: ColumnValues, *, names: bool) -> bool:
     """Return whether strings are text: several words each, or too many values for levels that have words in common.
 
     Values of a column of `names` are text only if they have several words each.
     """
-    counted = labels[:: max(1, len(labels) // COUNTED)]
+    counted = labels[:: max(1, len(labels) // WORD_SAMPLE_LABELS)]
     words = sum(len(label.split()) for label in counted) / len(counted)
-    most = 2 * seen.distinct > seen.present
-    if most and words >= (WORDS if seen.present >= ENOUGH_ROWS else WORDS_OF_FEW):
+    most = 2 * values.distinct > values.present
+    if most and words >= (MIN_TEXT_WORDS if values.present >= MIN_ROWS_ALL_DIFFERENT else MIN_TEXT_WORDS_FEW_ROWS):
         return True
-    if not most and words >= WORDS_OF_RECURRING and seen.distinct > MANY_TEXTS:
+    if not most and words >= MIN_TEXT_WORDS_RECURRING and values.distinct > MIN_TEXTS:
         return True
-    return seen.distinct > MANY_TEXTS and not names and _share_words(counted, seen)
+    return values.distinct > MIN_TEXTS and not names and _share_words(counted, values)
 
 
-def _share_words(labels: Sequence[str], seen: SeenValues) -> bool:
+def _share_words(labels: Sequence[str], values: ColumnValues) -> bool:
     """Return whether labels combine a few words, or are many of which most have a word in common with others."""
     words = [set(re.findall(r"[^\W\d_]{2,}", label.lower())) for label in labels]
-    if sum(map(len, words)) < SHARED_WORDS * len(labels):
+    if sum(map(len, words)) < MIN_SHARED_WORDS * len(labels):
         return False
     times = Counter(word for each in words for word in each)
-    if len(times) * LABELS_PER_WORD <= len(labels):
+    if len(times) * MIN_LABELS_PER_WORD <= len(labels):
         return True
     fewest = max(3, len(labels) // 200)
-    sharing = sum(any(times[word] >= fewest for word in each) for each in words) >= SHARING * len(labels)
-    return sharing and (10 * seen.distinct > seen.present or seen.distinct > MOST_LEVELS)
+    sharing = sum(any(times[word] >= fewest for word in each) for each in words) >= MIN_SHARE_OF_SHARING * len(labels)
+    return sharing and (10 * values.distinct > values.present or values.distinct > MAX_LEVELS_OF_NAMES)
 
 
-def _infer_values(seen: SeenValues, max_codes: int) -> ColumnFinding:
+def _infer_values(values: ColumnValues, max_codes: int) -> ColumnFinding:
     """Infer the kind of a column by its values: number, count, code or category."""
-    kind = seen.kind
+    kind = values.kind
     if kind is Kind.COUNTS:
         return ColumnFinding(kind, None, (), kind)
-    if seen.labels is None or seen.fractional:
-        return ColumnFinding(kind, None, _notes(seen, Kind.NUMBER), kind)
-    notes = _notes(seen, kind)
+    if values.labels is None or values.fractional:
+        return ColumnFinding(kind, None, _notes(values, Kind.NUMBER), kind)
+    notes = _notes(values, kind)
     if kind in (Kind.CATEGORY, Kind.BOOLEAN):
-        return ColumnFinding(kind, _levels(seen.labels), notes, kind)
-    kind, levels = _whole_number(seen, seen.labels, max_codes)
+        return ColumnFinding(kind, _levels(values.labels), notes, kind)
+    kind, levels = _whole_number(values, values.labels, max_codes)
     return ColumnFinding(kind, levels, notes, kind)
 
 
-def _whole_number(seen: SeenValues, labels: Occurrences, max_codes: int) -> tuple[Kind, tuple[Any, ...] | None]:
-    if seen.distinct == 2:
+def _whole_number(values: ColumnValues, labels: Occurrences, max_codes: int) -> tuple[Kind, tuple[Any, ...] | None]:
+    if values.distinct == 2:
         return Kind.BINARY, tuple(np.sort(labels.labels).tolist())
-    few = seen.distinct <= max_codes and ROWS_PER_CODE * seen.distinct <= seen.present
+    few = values.distinct <= max_codes and MIN_ROWS_PER_CODE * values.distinct <= values.present
     if few and not _thins_out(labels):
         return Kind.CODE, tuple(np.sort(labels.labels).tolist())
-    return Kind.COUNT if seen.lowest in (0, 1) else Kind.INTEGER, None
+    return Kind.COUNT if values.lowest in (0, 1) else Kind.INTEGER, None
 
 
 def _thins_out(labels: Occurrences) -> bool:
@@ -540,7 +561,7 @@ def _thins_out(labels: Occurrences) -> bool:
     order = np.argsort(labels.labels)
     values, counts = labels.labels[order].astype(float), labels.counts[order]
     fewest = MIN_COUNTS_FROM_0 if values[0] == 0 else MIN_COUNTS_FROM_1
-    if values[0] not in (0, 1) or len(values) < fewest or counts[-1] > THIN_TAIL * counts.max():
+    if values[0] not in (0, 1) or len(values) < fewest or counts[-1] > MAX_TAIL_FREQUENCY * counts.max():
         return False
     consecutive = (np.diff(values)[: len(values) // 2 + 1] == 1).all()
     mode = int(np.argmax(counts))
@@ -550,23 +571,23 @@ def _thins_out(labels: Occurrences) -> bool:
     return bool(consecutive and early and (rising >= 0).all() and (falling <= slack).all())
 
 
-def _levels(seen: Occurrences) -> tuple[Any, ...]:
+def _levels(labels: Occurrences) -> tuple[Any, ...]:
     """Return the declared levels, or those that occur, in order."""
-    return tuple(seen.ordered()[0]) if seen.declared is None else seen.declared
+    return tuple(labels.ordered()[0]) if labels.declared is None else labels.declared
 
 
-def _notes(seen: SeenValues, kind: Kind) -> tuple[str, ...]:
+def _notes(values: ColumnValues, kind: Kind) -> tuple[str, ...]:
     notes = []
-    if seen.distinct <= 1:
-        notes.append("constant" if seen.distinct else "no values")
-    if kind is not Kind.NUMBER and seen.distinct == seen.present >= ENOUGH_ROWS:
+    if values.distinct <= 1:
+        notes.append("constant" if values.distinct else "no values")
+    if kind is not Kind.NUMBER and values.distinct == values.present >= MIN_ROWS_ALL_DIFFERENT:
         notes.append(ALL_DIFFERENT)
-    elif kind is Kind.CATEGORY and seen.present >= ENOUGH_ROWS and 2 * seen.distinct > seen.present:
+    elif kind is Kind.CATEGORY and values.present >= MIN_ROWS_ALL_DIFFERENT and 2 * values.distinct > values.present:
         notes.append(MOST_DIFFERENT)
-    return (*notes, *_about_gaps(seen))
+    return (*notes, *_notes_on_missing(values))
 
 
-def _about_gaps(seen: SeenValues) -> tuple[str, ...]:
-    if not seen.missing or not seen.present:
+def _notes_on_missing(values: ColumnValues) -> tuple[str, ...]:
+    if not values.missing or not values.present:
         return ()
-    return (f"{seen.missing / seen.rows:.0%} missing" if seen.missing * 100 >= seen.rows else "<1% missing",)
+    return (f"{values.missing / values.rows:.0%} missing" if values.missing * 100 >= values.rows else "<1% missing",)

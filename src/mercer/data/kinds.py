@@ -18,14 +18,6 @@ class Kind(Enum):
     >>> visits = pyarrow.table({"age": [23.5, 31.0, 58.5], "city": ["Rome", "Oslo", "Rome"]})
     >>> [column.kind.value for column in mercer.Schema.infer(visits)]
     ['number', 'category']
-
-    Examples
-    --------
-    >>> import mercer
-    >>> import pyarrow
-    >>> visits = pyarrow.table({"age": [23.5, 31.0, 58.5], "city": ["Rome", "Oslo", "Rome"]})
-    >>> [column.kind.value for column in mercer.Schema.infer(visits)]
-    ['number', 'category']
     """
 
     NUMBER = "number"

@@ -106,7 +106,7 @@ def _refuse_continuous(coded: Coded) -> None:
 def _sort_labels(coded: Coded, dtype: Any) -> tuple[Array, Array]:
     """Return the labels in ascending order and of the type of y, and the codes to match."""
     order = np.argsort(coded.labels)
-    if coded.labels.dtype.kind == "b":  # the labels of booleans are given, whether they occur or not
+    if coded.labels.dtype.kind == "b":  # the labels False and True need not both occur
         order = np.flatnonzero([(coded.codes == code).any() for code in (0, 1)])
     if np.array_equal(order, np.arange(coded.labels.size)):
         return coded.labels.astype(dtype), coded.codes

@@ -17,17 +17,17 @@ from mercer._suggest import did_you_mean, quoted
 from mercer._typing import Array
 from mercer.data.coding import Coded, drop_missing_words, label_array
 
-#: codes are int32, of which one is for missing values
-MOST_BUCKETS = 2**31 - 2
+#: largest number of buckets: codes are int32, and one is for missing values
+MAX_BUCKETS = 2**31 - 2
 
 #: code of values without a column
 ZEROS = -1
 #: code of values that are not allowed
 REFUSED = -2
 #: name of the level of rare values
-INFREQUENT = "infrequent"
+INFREQUENT_LEVEL = "infrequent"
 #: name of the level of missing values
-MISSING = "nan"
+MISSING_LEVEL = "nan"
 
 
 @stored(labels=values("k"), counts=reals("k", least=0))
@@ -192,7 +192,7 @@ class Levels:
 
     def names(self, column: str) -> list[str]:
         """Return a name for each column, as in scikit-learn; labels that print alike are written as in code."""
-        extra = [MISSING] * self.own_missing + [INFREQUENT] * self.pooled
+        extra = [MISSING_LEVEL] * self.own_missing + [INFREQUENT_LEVEL] * self.pooled
         printed = list(map(str, map(float, self.kept) if self._fractional() else self.kept))
         times = Counter([*printed, *extra])
         shown = [text if times[text] == 1 else repr(self.kept[j]) for j, text in enumerate(printed)]
@@ -210,9 +210,8 @@ class Levels:
         labels, positions = _occurring(drop_missing_words(coded, self._place))
         self._refuse_other_type(column, labels)
         known = [self._place.get(label, self.unseen) for label in labels]
-        codes = np.array([*known, self.missing], dtype=np.int32)[
-            positions
-        ]  # the code −1 (missing) selects the last one
+        table = np.array([*known, self.missing], dtype=np.int32)  # position −1 (missing) selects the last entry
+        codes = table[positions]
         if REFUSED in (self.missing, self.unseen) and (refused := codes == REFUSED).any():
             raise self._refusal(column, int(np.argmax(refused)), labels, positions)
         return np.asarray(np.maximum(codes - np.int32(self.drop_first), ZEROS), dtype=np.int32)
@@ -235,10 +234,10 @@ class Levels:
         spelt = {str(label) for label in self._place}
         if (same := next((label for label in labels if str(label) in spelt), None)) is None:
             return
-        fitted, given = types
+        fitted, now = types
         raise UnseenCategoryError(
-            f"Column {column!r} was fitted to {fitted} and has {given} now, {same!r} for one, so that no value is a "
-            f"known level. Convert the column to {fitted}."
+            f"Column {column!r} was fitted to {fitted} but has {now}, such as {same!r}, so that no value is a known "
+            f"level. Convert the column to {fitted}."
         )
 
     @cached_property
@@ -264,7 +263,7 @@ def _is_text(label: Any) -> bool:
     return isinstance(label, str)
 
 
-@stored(buckets=whole(1, MOST_BUCKETS))
+@stored(buckets=whole(1, MAX_BUCKETS))
 @dataclass(frozen=True, eq=False)
 class HashedLevels:
     """A fixed number of columns for any number of levels: a hash determines the column of each value.
@@ -283,7 +282,8 @@ class HashedLevels:
 
     def names(self, column: str) -> list[str]:
         """Return a name for each bucket, and that of missing values last."""
-        return [f"{column}_hash{j}" for j in range(self.buckets)] + [f"{column}_{MISSING}"] * (self.missing == "level")
+        extra = [f"{column}_{MISSING_LEVEL}"] * (self.missing == "level")
+        return [f"{column}_hash{j}" for j in range(self.buckets)] + extra
 
     def codes(self, column: str, coded: Coded) -> Array:
         """Return the column of each value, −1 for none."""

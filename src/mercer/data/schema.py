@@ -10,10 +10,10 @@ from typing import Any, Self
 from mercer._errors import ColumnMismatchError
 from mercer._stored import stored
 from mercer._suggest import did_you_mean
+from mercer.data.column_values import ColumnValues
 from mercer.data.formats import Format
 from mercer.data.infer import MAX_CODES, ColumnFinding, Naming, infer_columns
 from mercer.data.kinds import Kind
-from mercer.data.seen_values import SeenValues
 from mercer.data.table import Table
 from mercer.report import Field, Grid
 
@@ -113,7 +113,7 @@ class Schema:
         """
         table = data if isinstance(data, Table) else Table.of(data, dates=True)
         names = [Naming.of(table, j) for j in range(table.n_columns)]
-        return cls(tuple(map(_column, table.names, infer_columns(SeenValues.of_columns(table), names, max_codes))))
+        return cls(tuple(map(_column, table.names, infer_columns(ColumnValues.of_columns(table), names, max_codes))))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ def names_of(X: Any) -> list[str] | None:
     return list(frame.columns)
 
 
-def fetched(X: Any) -> Any:
+def fetch_relation(X: Any) -> Any:
     """Return a DuckDB relation as a pyarrow table in memory; anything else unchanged."""
     frame = _frame(X)
     return X if frame is None else frame.to_native()
@@ -89,7 +89,7 @@ def set_columns(table: Any, changed: Mapping[int, tuple[Any, Any]]) -> Any:
 
 
 def as_labels(X: Any, names: Sequence[str]) -> Any:
-    """Return a frame in which the columns of these names are strings: names that were written as numbers.
+    """Return a frame in which the columns of these names are strings, if labels were written as numbers.
 
     Examples
     --------
@@ -115,8 +115,6 @@ def as_labels(X: Any, names: Sequence[str]) -> Any:
 def _frame(X: Any) -> Any:
     if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
         return None
-    from mercer.data.storages.frame import (
-        as_frame,
-    )  # importing narwhals takes a tenth of a second, which arrays do not need
+    from mercer.data.storages.frame import as_frame  # imports narwhals, which takes a tenth of a second
 
     return as_frame(X)

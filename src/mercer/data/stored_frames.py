@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from mercer._errors import DataError
 from mercer.data.frame_like import module_of
 
-#: libraries whose frames can be written
+#: libraries whose frames can be stored
 LIBRARIES = ("pandas", "polars", "pyarrow")
 #: number of rows, or values in lists, that may exist without bytes: missing values take none
 MAX_ROWS_WITHOUT_BYTES = 1_000_000
 #: kinds of messages that hold values, with the field of their table of buffers (None: the message itself)
-BATCHES = {2: 1, 3: None}
+BATCH_KINDS = {2: 1, 3: None}
 #: the field of this table for the compression
 COMPRESSION = 3
 
@@ -116,7 +116,7 @@ def _count_values(array: Any, most: int) -> int:
 
 
 def _count_characters(array: Any) -> int:
-    """Return the bytes that all views of an array show; the first of the four numbers of a view is its length."""
+    """Return the total length of all string views of an array; it is the first of the four numbers of a view."""
     lengths = np.frombuffer(array.buffers()[1], dtype="<i4")[::4][array.offset : array.offset + len(array)]
     shown: int = lengths.sum(dtype=np.int64, where=array.is_valid().to_numpy(zero_copy_only=False))
     return shown
@@ -126,10 +126,10 @@ def _is_compressed(message: bytes) -> bool:
     """Return whether a message (three fields: version, kind, content) is compressed, which pyarrow does not expose."""
     table = _follow(message, 0)
     kind, content = (_field(message, table, number) for number in (1, 2))
-    if not (kind and content) or message[kind] not in BATCHES:
+    if not (kind and content) or message[kind] not in BATCH_KINDS:
         return False
     batch = _follow(message, content)
-    inner = BATCHES[message[kind]]
+    inner = BATCH_KINDS[message[kind]]
     if inner is not None and (place := _field(message, batch, inner)):
         batch = _follow(message, place)
     return _field(message, batch, COMPRESSION) != 0

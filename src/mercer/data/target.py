@@ -63,9 +63,7 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = (), source: s
     ({'x': [1.5]}, ['a'], 'y', 1)
     """
     from mercer.data.labels import declared_order
-    from mercer.data.storages.frame import (
-        as_frame,
-    )  # importing narwhals takes a tenth of a second, which arrays do not need
+    from mercer.data.storages.frame import as_frame  # imports narwhals, which takes a tenth of a second
 
     table = as_frame(frame)
     if table is None:
@@ -89,7 +87,7 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = (), source: s
 
 
 def _whole_as_integers(y: Any) -> Any:
-    """Return floats that are all whole as integers: columns with gaps, which are dropped here, often hold 1 as 1.0."""
+    """Return floats that are all whole as integers: with missing values, dropped here, 1 is often stored as 1.0."""
     import numpy as np
 
     whole = y.dtype.kind == "f" and len(y) and bool((np.abs(y) < 2**53).all()) and bool((y == np.floor(y)).all())
@@ -120,7 +118,7 @@ def _with_numbers(frame: Any, label: str) -> tuple[Any, tuple[str, str]]:
 
 
 def _without_value(labels: Any) -> Any:
-    """Return where a narwhals series has no label: null, or NaN, which only pandas treats as missing."""
+    """Return a mask of the rows without a label: null, or NaN, which only pandas treats as missing."""
     return labels.is_null() | labels.is_nan() if labels.dtype.is_float() else labels.is_null()
 
 
@@ -132,9 +130,9 @@ def without_columns(frame: Any, names: Sequence[str]) -> Any:
     return table.drop(*column_names(names, table.columns)).to_native()
 
 
-def column_names(given: Sequence[str], names: list[str]) -> list[str]:
-    """Return the names of the given columns without repetition."""
-    return list(dict.fromkeys(column_name(name, names) for name in given))
+def column_names(columns: Sequence[str], names: list[str]) -> list[str]:
+    """Return the names of columns that are given by names or positions, without repetition."""
+    return list(dict.fromkeys(column_name(column, names) for column in columns))
 
 
 def column_name(name: str, names: list[str]) -> str:

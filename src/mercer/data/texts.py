@@ -83,9 +83,8 @@ class Texts:
         copy.
         """
         _, offsets, data = array.buffers()
-        places = (
-            np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1] if len(array) else [0]
-        )
+        rows = slice(array.offset, array.offset + len(array) + 1)
+        places = np.frombuffer(offsets, dtype=np.int64)[rows] if len(array) else [0]
         return cls(np.frombuffer(data or b"", dtype=np.uint8), np.asarray(places, dtype=np.int64))
 
     def __len__(self) -> int:
@@ -178,7 +177,7 @@ def column_of_texts(column: Any) -> Texts | None:
 
 
 def present_texts(strings: Any) -> tuple[Any, Array]:
-    """Return documents, and where they are missing: null, blank, or only a word for a missing value."""
+    """Return documents, "" for missing ones, and a mask of these: null, blank, or only a word for a missing value."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -12,7 +12,8 @@ from mercer._errors import DataError, WriteError
 from mercer._typing import Array
 from mercer.data.readers.parquet import PARQUET
 
-SEPARATED = {".csv": ",", ".tsv": "\t"}
+#: separators of text files by their endings
+SEPARATORS_WRITTEN = {".csv": ",", ".tsv": "\t"}
 #: pattern of texts that spreadsheets interpret as formulas
 FORMULA = "^[=+\\-@\t\r]"
 
@@ -24,24 +25,24 @@ def format_of(path: str | Path) -> str:
         return ","
     if suffix in PARQUET:
         return "parquet"
-    if suffix not in SEPARATED:
+    if suffix not in SEPARATORS_WRITTEN:
         raise DataError(f"The format of {str(path)!r} does not follow from its ending. Use .csv, .tsv or .parquet.")
-    return SEPARATED[suffix]
+    return SEPARATORS_WRITTEN[suffix]
 
 
-def beside(frame: Any, keep: list[str], columns: Mapping[str, Array]) -> Any:
+def append_columns(frame: Any, keep: list[str], columns: Mapping[str, Array]) -> Any:
     """Return some columns of a pyarrow table, followed by new ones."""
     import pyarrow as pa
 
     table = frame.select(keep)
     for name, column in columns.items():
         values = column.tolist() if column.dtype.kind in "OU" else column
-        # the type cannot be inferred if all strings are missing
+        # the type of strings is given, since it cannot be inferred if all are missing
         table = table.append_column(name, pa.array(values, pa.string() if column.dtype.kind in "OU" else None))
     return table
 
 
-def encoded(tables: Iterable[Any], form: str, *, spreadsheet: bool = False) -> Iterator[bytes]:
+def encode_tables(tables: Iterable[Any], form: str, *, spreadsheet: bool = False) -> Iterator[bytes]:
     """Yield the bytes of a file with these rows, a piece for each table.
 
     For a `spreadsheet`, names and texts that would be interpreted as formulas are prefixed by an apostrophe.
@@ -77,7 +78,7 @@ def _separated(tables: Iterable[Any], separator: str) -> Iterator[bytes]:
         whole = table.combine_chunks()
         fields = [_fields(name, whole[name], separator) for name in whole.column_names]
         lines = pc.binary_join_element_wise(*fields, separator).to_pylist() if fields else []
-        # one piece per table: a reader of the names may close the pipe before a second piece
+        # names and rows are one piece, since a reader of the names alone may close the pipe
         yield (head + "".join(f"{line}\n" for line in lines)).encode()
 
 
@@ -93,7 +94,7 @@ def _fields(name: str, column: Any, separator: str) -> Any:
         text = pc.cast(column, pa.string())
     except pa.ArrowException:
         raise WriteError(
-            f"Column {name!r} is of the type {column.type}, which a text file cannot hold. Write it as .parquet."
+            f"Column {name!r} has the type {column.type}, which a text file cannot hold. Write it as .parquet."
         ) from None
     if words:
         # an empty string is quoted, so that it is not read as a missing value
@@ -166,6 +167,6 @@ def _describe_difference(found: Any, first: Any) -> str:
         ("?", "another", "one"),
     )
     return (
-        f"Column {name!r} is of the type {now} in some rows, but {before} in those before them, and a Parquet file has "
-        "one type for a column. Write it as .csv."
+        f"Column {name!r} has the type {now} in some rows, but {before} in earlier ones, and a Parquet file has one "
+        "type for each column. Write it as .csv."
     )

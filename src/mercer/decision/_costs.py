@@ -19,7 +19,7 @@ from mercer._typing import Array
 from mercer.data.select import names_of
 from mercer.data.table import Table
 
-#: probabilities that differ by less are taken to be equal
+#: probabilities that differ by less count as equal
 PROBABILITY_TOLERANCE = 1e-12
 
 

@@ -30,11 +30,11 @@ MAX_PRIOR_HALVINGS = 20
 #: a decrease of the mean log likelihood by less is rounding: the gap still shrinks when its square is rounding
 LIKELIHOOD_ROUNDING = 1e-14
 #: steps without an increase of the likelihood after which the rest is rounding
-MAX_IDLE_STEPS = 5
+MAX_IDLE_PRIOR_STEPS = 5
 #: added to the curvature, relative to its trace, because it may be singular
 CURVATURE_RIDGE = 1e-12
 #: curvature per row below which the likelihood is flat in a direction
-FLAT_CURVATURE = 1e-12
+FLAT_PRIOR_CURVATURE = 1e-12
 #: share of a prior's axis in flat directions above which its standard error is infinite
 FLAT_AXIS_SHARE = 1e-9
 
@@ -150,7 +150,8 @@ def estimate_priors(log_p: Array, trained: Array, classes: Array) -> PriorShift:
     trained : array of shape (n_classes,)
         The priors the model was trained with.
     classes : array of shape (n_classes,)
-        Labels of the classes."""
+        Labels of the classes.
+    """
     if not len(log_p):
         raise EmptyDataError("there are no rows to estimate the class priors from.")
     possible = trained > 0
@@ -190,7 +191,7 @@ def _maximize_likelihood(ratio: Array, pi: Array) -> tuple[list[float], Array, f
         safe = _mean_log_likelihood(ratio, plain)
         leap, value = _backtrack(ratio, pi, _newton_priors(ratio, pi, gradient), safe - LIKELIHOOD_ROUNDING)
         idle = idle + 1 if max(value, safe) <= trace[-1] else 0
-        if idle > MAX_IDLE_STEPS:  # only rounding is left
+        if idle > MAX_IDLE_PRIOR_STEPS:  # only rounding is left
             break
         pi = leap if value >= safe - LIKELIHOOD_ROUNDING else plain
         trace.append(max(value, safe, trace[-1]))
@@ -242,7 +243,7 @@ def _standard_errors(ratio: Array, pi: Array) -> Array:
     scaled = (ratio / (ratio @ pi)[:, None]) @ within
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
     axes = (within @ vectors) ** 2
-    is_flat = values <= FLAT_CURVATURE * len(ratio)
+    is_flat = values <= FLAT_PRIOR_CURVATURE * len(ratio)
     variance = axes[:, ~is_flat] @ (1 / values[~is_flat])
     return np.where(axes[:, is_flat].sum(axis=1) > FLAT_AXIS_SHARE, np.inf, np.sqrt(variance))
 

@@ -101,10 +101,8 @@ def _encode_classes(y: Any, labels: Any, n_classes: int) -> Array:
     return codes
 
 
-#: number of rows of one event above which sums over bins are drawn instead of rows
-MAX_DRAWN_ROWS = 10_000
 #: mean distance from frequencies that is too small to matter: with many rows even the smallest is significant
-NEGLIGIBLE_ERROR = 0.02
+NEGLIGIBLE_CALIBRATION_ERROR = 0.02
 #: how to calibrate probabilities, on the command line and in Python
 CALIBRATION_ADVICE = "mercer fit --calibrate, in Python Calibrated"
 
@@ -179,7 +177,7 @@ class CalibrationError(NamedTuple):
     @property
     def matters(self) -> bool:
         """Whether calibration is worthwhile: the error is significant and large enough to change a decision."""
-        return self.p_value <= 0.05 and self.error > NEGLIGIBLE_ERROR
+        return self.p_value <= 0.05 and self.error > NEGLIGIBLE_CALIBRATION_ERROR
 
 
 def calibration_curve_with_intervals(
@@ -248,6 +246,7 @@ def calibration_error(
     of: Literal["top", "each"] = "top",
     level: float = 0.95,
     repeats: int = 200,
+    max_drawn_rows: int = 10_000,
     random_state: int | np.random.Generator = 0,
 ) -> CalibrationError:
     """Compute the expected calibration error over bins of equal size, its interval, and the error expected by chance.
@@ -272,8 +271,12 @@ def calibration_error(
         With three or more classes the error of the most probable class, or the mean error of all classes. The Brier
         score is that of all classes; with two classes, of the second one.
     level : float, default=0.95
-        Level of the interval.    repeats : int, default=200
+        Level of the interval.
+    repeats : int, default=200
         Number of resamples and of draws of labels; with 0 there is no interval (NaN).
+    max_drawn_rows : int, default=10000
+        Number of rows of one event up to which rows are resampled; of more rows, the sums over bins are drawn from
+        their normal approximation.
     random_state : int or Generator, default=0
         Seed of the resamples.
 
@@ -295,10 +298,11 @@ def calibration_error(
     low = high = by_chance = p_value = np.nan
     if repeats:
         rng = np.random.default_rng(random_state)
-        again = _bootstrap_errors(forecasts, numbers, rng, repeats)
+        by_sums = len(forecasts) == 1 and len(forecasts[0].p) > max_drawn_rows
+        again = _bootstrap_errors(forecasts, numbers, rng, repeats, by_sums=by_sums)
         lower, upper = np.quantile(again, [(1 - level) / 2, (1 + level) / 2])
         low, high = max(0.0, min(error, 2 * error - upper)), max(error, 2 * error - lower)
-        drawn = _chance_errors(forecasts, numbers, rng, repeats)
+        drawn = _chance_errors(forecasts, numbers, rng, repeats, by_sums=by_sums)
         by_chance, p_value = float(drawn.mean()), float((1 + np.count_nonzero(drawn >= error)) / (repeats + 1))
     every = make_forecasts(p, y, labels, sample_weight, "top" if np.shape(p)[1:] == (2,) else "each")
     brier = np.sum(
@@ -370,11 +374,11 @@ def _decompose_brier(forecast: EventForecast, number: Array) -> Array:
 
 
 def _bootstrap_errors(
-    forecasts: list[EventForecast], numbers: list[Array], rng: np.random.Generator, repeats: int
+    forecasts: list[EventForecast], numbers: list[Array], rng: np.random.Generator, repeats: int, *, by_sums: bool
 ) -> Array:
     """Return the error of each bootstrap sample of the rows."""
     n = len(forecasts[0].p)
-    if len(forecasts) == 1 and n > MAX_DRAWN_ROWS:
+    if by_sums:
         off = forecasts[0].weight * (forecasts[0].p - forecasts[0].event)
         sums = np.bincount(numbers[0], off)
         spread = np.diag(np.bincount(numbers[0], off**2)) - np.outer(sums, sums) / n
@@ -391,10 +395,10 @@ def _bootstrap_errors(
 
 
 def _chance_errors(
-    forecasts: list[EventForecast], numbers: list[Array], rng: np.random.Generator, repeats: int
+    forecasts: list[EventForecast], numbers: list[Array], rng: np.random.Generator, repeats: int, *, by_sums: bool
 ) -> Array:
     """Return the errors of labels drawn from the probabilities themselves."""
-    if len(forecasts) == 1 and len(forecasts[0].p) > MAX_DRAWN_ROWS:
+    if by_sums:
         p, _, weight = forecasts[0]
         spread = np.diag(np.bincount(numbers[0], weight**2 * p * (1 - p)))
         return _normal_errors(np.zeros(len(spread)), spread, weight.sum(), rng, repeats)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, Self, TypeVar
 
 from mercer._threads import ordered_stream
-from mercer.data.sources.base import Chunk
-from mercer.data.sources.streamed import Streamed
+from mercer.data.sources.base import Chunk, PreparedSource
 from mercer.engines.folding import fold
 
 
@@ -34,13 +33,13 @@ class BatchSource(Protocol):
 S = TypeVar("S", bound=Mergeable)
 
 
-def reduce(statistic: S, source: BatchSource | Streamed) -> S:
+def reduce(statistic: S, source: BatchSource | PreparedSource) -> S:
     """Add every row of `source` to `statistic`; the result is identical for any number of threads.
 
     Blocks are merged in their order as they arrive, so that only a few of them are in memory besides the result.
     """
     empty = statistic.empty()
-    if isinstance(source, Streamed):
+    if isinstance(source, PreparedSource):
         return statistic.merge(fold(functools.partial(_summarise_chunk, empty, source.prepare), source.source, _merge))
 
     def summarise(rows: slice) -> S:

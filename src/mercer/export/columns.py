@@ -7,7 +7,7 @@ from typing import Any
 from mercer._errors import ExportError
 from mercer.base.pipelines import columns_of_fit, names_read
 from mercer.data.coding import MISSING_WORDS
-from mercer.data.formats import GAPS, Format
+from mercer.data.formats import MISSING_MARKS, Format
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column as Described
 from mercer.export.expression import ColumnKind, ColumnValue
@@ -34,7 +34,7 @@ def columns_read(reader: Any) -> list[ColumnValue]:
 def _gaps(column: Described, form: Format | None) -> tuple[str, ...]:
     """Return the words for missing values that are not levels of the column."""
     if form is not None:
-        return tuple(sorted(GAPS))
+        return tuple(sorted(MISSING_MARKS))
     return tuple(word for word in MISSING_WORDS if word not in (column.levels or ()))
 
 

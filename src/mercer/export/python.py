@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.data.formats import NAMED, SPELLED, DateFormat, NumberFormat
+from mercer.data.formats import DATES_OF_DIGITS, DATES_WITH_MONTH_NAMES, DateFormat, NumberFormat
 from mercer.export.expression import (
     Arctangent,
     ColumnValue,
@@ -339,7 +339,7 @@ class _Module(Printer):
             case "number":
                 return f"_number({value})"
             case "date" if isinstance(column.format, DateFormat):
-                patterns = [SPELLED[column.format.order], SPELLED["ymd"], *NAMED]
+                patterns = [DATES_OF_DIGITS[column.format.order], DATES_OF_DIGITS["ymd"], *DATES_WITH_MONTH_NAMES]
                 table = self._constant(repr([pattern.pattern for pattern in patterns]))
                 return f"_days(_written(_text({value}, {column.gaps!r}), {table}))"
             case "date":

@@ -15,7 +15,7 @@ from mercer._errors import ModelFileError
 from mercer._typing import Array
 
 #: types of safetensors with their names in NumPy
-STORED = {
+STORED_TYPES = {
     "BOOL": "|b1",
     "U8": "|u1",
     "I8": "|i1",
@@ -29,7 +29,7 @@ STORED = {
     "F32": "<f4",
     "F64": "<f8",
 }
-_CODES = {name: code for code, name in STORED.items()}
+_CODES = {name: code for code, name in STORED_TYPES.items()}
 _STRINGS = re.compile(r"<U[1-9]\d{0,8}|\|S[1-9]\d{0,8}")
 _TIMES = re.compile(r"<[Mm]8(\[\d{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
 _COMPLEX = {"<c8": "<f4", "<c16": "<f8"}

@@ -21,9 +21,12 @@ import numpy as np
 from mercer._errors import MissingModelFileError, ModelFileError, NewerModelFileError, UnsavableError
 from mercer._memory import refuse_beyond_memory
 from mercer._typing import Array
-from mercer.files._arrays import STORED, code_of
+from mercer.files._arrays import STORED_TYPES, code_of
 
-FORMAT, VERSION = "mercer", 1
+#: the name of the format in the metadata
+FORMAT = "mercer"
+#: the version of the format
+VERSION = 1
 #: maximum bytes of a header, as in safetensors
 MAX_HEADER_BYTES = 100_000_000
 #: maximum number of arrays
@@ -34,7 +37,7 @@ MAX_AXES = 32
 NO_DIGEST = "0" * 64
 METADATA = "__metadata__"
 #: bytes of the pieces in which arrays are hashed and written
-PIECE_BYTES = 1 << 22
+FILE_PIECE_BYTES = 1 << 22
 
 
 class Header(NamedTuple):
@@ -80,8 +83,8 @@ def _header(metadata: dict[str, str], arrays: dict[str, Array]) -> bytes:
 def _pieces(arrays: dict[str, Array]) -> Iterator[Any]:
     for values in arrays.values():
         octets = _octets(values)
-        for start in range(0, len(octets), PIECE_BYTES):
-            yield octets[start : start + PIECE_BYTES]
+        for start in range(0, len(octets), FILE_PIECE_BYTES):
+            yield octets[start : start + FILE_PIECE_BYTES]
 
 
 def _octets(values: Array) -> memoryview:
@@ -144,12 +147,12 @@ def read_arrays(file: BinaryIO, header: Header) -> dict[str, Array]:
 
 def _read_array(file: BinaryIO, about: dict[str, Any], digest: Any) -> Array:
     try:
-        values = np.empty(tuple(about["shape"]), dtype=STORED[about["dtype"]])
+        values = np.empty(tuple(about["shape"]), dtype=STORED_TYPES[about["dtype"]])
     except ValueError:  # an empty array with an immense axis, (2⁶¹, 0)
         _refuse_damaged("an array has impossible sizes")
     octets = _octets(values)
-    for start in range(0, len(octets), PIECE_BYTES):
-        piece = octets[start : start + PIECE_BYTES]
+    for start in range(0, len(octets), FILE_PIECE_BYTES):
+        piece = octets[start : start + FILE_PIECE_BYTES]
         if _read_into(file, piece) < len(piece):
             _refuse_damaged("it is cut off")
         digest.update(piece)
@@ -214,11 +217,11 @@ def _checked_sizes(arrays: dict[str, Any]) -> Iterator[int]:
         if not isinstance(about, dict) or set(about) != {"dtype", "shape", "data_offsets"}:
             _refuse_damaged("an array is not described")
         shape, offsets = about["shape"], about["data_offsets"]
-        if about["dtype"] not in STORED if isinstance(about["dtype"], str) else True:
+        if about["dtype"] not in STORED_TYPES if isinstance(about["dtype"], str) else True:
             _refuse_damaged("an array has an unknown type")
         if not (_are_sizes(shape) and len(shape) <= MAX_AXES and _are_sizes(offsets) and len(offsets) == 2):
             _refuse_damaged("an array has no sizes")
-        n_bytes = prod(shape) * np.dtype(STORED[about["dtype"]]).itemsize
+        n_bytes = prod(shape) * np.dtype(STORED_TYPES[about["dtype"]]).itemsize
         if offsets != [place, place + n_bytes]:
             _refuse_damaged("its arrays have gaps or overlap")
         place += n_bytes

@@ -31,7 +31,7 @@ from mercer.files._names import class_named, constant_named, enum_named, shown, 
 from mercer.files._rules import refuse_unsafe
 
 #: maximum levels of a file: some leaves are a level of JSON, but were not one of the saved object
-MAX_LEVELS = MAX_DEPTH + 4
+MAX_NESTING = MAX_DEPTH + 4
 #: maximum values of a model beyond the characters of its description, each counted as often as it occurs: a chain of
 #: twenty objects that contain the previous one twice has a million values for printing, comparing and hashing
 MAX_EXTRA_VALUES = 1_000_000
@@ -89,8 +89,8 @@ class Decoder:
 
     def _reach(self, level: int) -> None:
         self._deepest = max(self._deepest, level)
-        if self._deepest > MAX_LEVELS or self._count > self._most_values:
-            raise damaged("its values are nested too deeply")
+        if self._deepest > MAX_NESTING or self._count > self._most_values:
+            raise damaged("it has too many values, or they are nested too deeply")
 
     def _tagged(self, described: dict[str, Any]) -> Any:
         tag = next(iter(described), None)

@@ -18,7 +18,9 @@ CODINGS = frozenset({"Diff", "Helmert", "Poly", "Sum", "Treatment"})
 #: functions whose time depends on a degree or a number of columns
 SPLINES = frozenset({"bs", "cc", "cr", "cs", "poly"})
 #: functions of single rows, or with a state that is in the file
-FUNCTIONS = CODINGS | SPLINES | {"C", "I", "center", "exp", "exp2", "log", "log10", "log2", "scale", "standardize"}
+FORMULA_FUNCTIONS = (
+    CODINGS | SPLINES | {"C", "I", "center", "exp", "exp2", "log", "log10", "log2", "scale", "standardize"}
+)
 #: attributes by the names before the dot
 ATTRIBUTES: dict[str, frozenset[str]] = {
     "contr": frozenset({"SAS", "diff", "helmert", "poly", "sum", "treatment"}),
@@ -36,7 +38,7 @@ MAX_POWER = 100
 MAX_LENGTH = 10_000
 
 #: the remedy for a formula that is not allowed
-REMEDY = "write it with columns, arithmetic and functions such as log, sqrt as np.sqrt, C, bs, poly and scale"
+FORMULA_REMEDY = "write it with columns, arithmetic and functions such as log, sqrt as np.sqrt, C, bs, poly and scale"
 
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -57,7 +59,7 @@ def unsafe_formula(features: Any) -> Unsafe | None:
         for code in _terms_of(features.formula):
             names_read(code)
     except ForbiddenTermError as error:
-        return Unsafe("formula", f"a formula with {error}", REMEDY)
+        return Unsafe("formula", f"a formula with {error}", FORMULA_REMEDY)
     return None
 
 
@@ -68,7 +70,7 @@ def unsafe_terms(features: Any) -> Unsafe | None:
             for code, how in term:
                 _check_factor(code, how, features.variables)
     except ForbiddenTermError as error:
-        return Unsafe("formula", f"a formula with {error}", REMEDY)
+        return Unsafe("formula", f"a formula with {error}", FORMULA_REMEDY)
     return None
 
 
@@ -141,7 +143,7 @@ def _check_factor(code: str, how: str, variables: tuple[str, ...]) -> None:
 def _check_call(call: ast.Call, function: ast.expr) -> set[ast.AST]:
     """Return the nodes that name the called function, or raise an error if the call is not allowed."""
     match function:
-        case ast.Name(id=name) if name in FUNCTIONS:
+        case ast.Name(id=name) if name in FORMULA_FUNCTIONS:
             parts: set[ast.AST] = {function}
         case ast.Attribute(value=ast.Name(id=owner) as before, attr=name) if name in ATTRIBUTES.get(owner, ()):
             parts = {function, before}

@@ -26,15 +26,15 @@ from mercer.report.wording import add_unit, format_count, format_number, format_
 Value = str | int | float | bool | None
 
 #: maximum levels of a column in a card; the others have the rest of the shares
-MAX_LEVELS = 50
+MAX_CARD_LEVELS = 50
 #: maximum columns in a card
-MAX_COLUMNS = 10_000
+MAX_CARD_COLUMNS = 10_000
 #: steps between the quantiles of a column, of 5 % each
 QUANTILE_STEPS = 20
 #: steps between the quantiles of a column of a wide table, of 25 % each
 WIDE_QUANTILE_STEPS = 4
 #: tables with more columns are wide
-WIDE = 1_000
+WIDE_TABLE_COLUMNS = 1_000
 #: numbers with more distinct values are summarized by quantiles
 MAX_NUMERIC_LEVELS = 20
 NOT_MEASURED = "not measured"
@@ -285,8 +285,8 @@ def summarize_columns(
     """Return summaries of the columns of a table; `used` has the columns that the model reads, by default all."""
     found = Schema.infer(table) if schema is None else schema
     table = table.with_formats(found.formats)  # strings with numbers or dates are summarized as these
-    steps = QUANTILE_STEPS if table.n_columns <= WIDE else WIDE_QUANTILE_STEPS
-    columns = list(found)[:MAX_COLUMNS]
+    steps = QUANTILE_STEPS if table.n_columns <= WIDE_TABLE_COLUMNS else WIDE_QUANTILE_STEPS
+    columns = list(found)[:MAX_CARD_COLUMNS]
     return tuple(
         _summarize(table, position, column, steps, used is None or column.name in used)
         for position, column in enumerate(columns)
@@ -347,7 +347,7 @@ def _summarize(table: Table, position: int, column: Column, steps: int, used: bo
     labels = np.asarray(coded.labels).tolist()
     order = sorted((j for j in np.flatnonzero(counts).tolist() if _plain(labels[j])), key=lambda j: -counts[j])
     total = max(int(counts.sum()), 1)
-    levels = tuple((_level(labels[j]), float(counts[j] / total)) for j in order[:MAX_LEVELS])
+    levels = tuple((_level(labels[j]), float(counts[j] / total)) for j in order[:MAX_CARD_LEVELS])
     missing = float((codes < 0).mean()) if codes.size else 0.0
     amount = stored.numeric and kind in (Kind.NUMBER, Kind.INTEGER, Kind.COUNT)
     typical = _weighted_median(levels) if amount and levels else levels[0][0] if levels else None

@@ -15,8 +15,7 @@ from mercer._errors import DataError, NonFiniteError
 from mercer._stored import stored, whole
 from mercer._typing import Array
 from mercer.data.labels import codes_of, encode_labels
-from mercer.data.sources.base import Chunk, Source
-from mercer.data.sources.streamed import Streamed
+from mercer.data.sources.base import Chunk, PreparedSource, Source
 from mercer.data.table import Table
 from mercer.matrices._dense_loops import widen
 from mercer.matrices.categorical import Category, category_places, in_order
@@ -391,7 +390,7 @@ def _without_columns(read: Reading, chunk: Chunk) -> SurveySample:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StreamedObservations(Streamed):
+class StreamedObservations(PreparedSource):
     """`Observations` that are read anew in each pass; some of them, drawn at random, are at hand.
 
     It has no responses, weights or products of its own: whoever needs them makes a pass.

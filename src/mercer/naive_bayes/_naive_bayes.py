@@ -24,7 +24,7 @@ from mercer.base.linear_form import LinearPiece
 from mercer.base.validation import check_table, column_names
 from mercer.data.frame_like import frame_like
 from mercer.data.schema import Schema
-from mercer.data.select import fetched, names_of, select
+from mercer.data.select import fetch_relation, names_of, select
 from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.families import Family
@@ -197,7 +197,7 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         selected = [name for name in names if name in known]
         if not reset and sorted(selected) == sorted(fitted := column_names(self)):
             selected = fitted
-        return select(fetched(X), selected) if selected and selected != names else X
+        return select(fetch_relation(X), selected) if selected and selected != names else X
 
     def _block(self, X: Table, rows: slice) -> tuple[Any, ...]:
         table = X.rows(rows)

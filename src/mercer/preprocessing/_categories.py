@@ -24,9 +24,9 @@ from mercer.base.fitted_fields import FITTED
 from mercer.base.sources import fits_sources, is_source, maps_sources
 from mercer.base.validation import Plan, check_table, column_names, restore_on_failure
 from mercer.data.coding import Coded
-from mercer.data.levels import MOST_BUCKETS, Encoding, HashedLevels, Levels, Occurrences, missing_value
+from mercer.data.levels import MAX_BUCKETS, Encoding, HashedLevels, Levels, Occurrences, missing_value
 from mercer.data.sources.base import Chunk, Source
-from mercer.data.storages.dense import DenseStorage, unmasked
+from mercer.data.storages.dense import DenseStorage, unmask
 from mercer.data.table import Table
 from mercer.engines.folding import fold
 from mercer.matrices import Encoded
@@ -111,7 +111,7 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         "max_levels": [Interval(Integral, 1, None, closed="left"), None],
         "handle_unknown": [StrOptions({"pool", "ignore", "error"})],
         "missing": [StrOptions({"level", "zeros", "error"})],
-        "hashed": [Interval(Integral, 1, MOST_BUCKETS, closed="both"), None],
+        "hashed": [Interval(Integral, 1, MAX_BUCKETS, closed="both"), None],
         "drop_first": ["boolean"],
     }
 
@@ -287,7 +287,7 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         """Return X as a table; unlike for models of numbers, strings that spell numbers remain strings."""
         table: Table = check_table(self, X, reset=reset)[0]
         if table.library == "numpy" and not (isinstance(X, np.ndarray) and X.dtype != object):
-            table = replace(table, storage=DenseStorage(np.array(unmasked(X), dtype=object)))
+            table = replace(table, storage=DenseStorage(np.array(unmask(X), dtype=object)))
         return table
 
     @maps_sources

@@ -26,7 +26,7 @@ from mercer.data.coding import Coded, code_array
 from mercer.data.formats import Format
 from mercer.data.infer import infer_formats
 from mercer.data.kinds import Kind
-from mercer.data.select import fetched, names_of, select
+from mercer.data.select import fetch_relation, names_of, select
 from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.matrices import Encoded
@@ -362,7 +362,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         refuse_sparse(X)
-        return self._features(self._table(fetched(X)), {})
+        return self._features(self._table(fetch_relation(X)), {})
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the names of the features: that of the column, followed by [a level], [a word] or [missing].
@@ -478,11 +478,11 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """Reset all fitted attributes, and return the columns of a fit."""
         forget_fit(self)
         refuse_sparse(X)
-        return check_columns(self, drop_columns(fetched(X), self.exclude), reset=True)
+        return check_columns(self, drop_columns(fetch_relation(X), self.exclude), reset=True)
 
     def _part(self, X: Any) -> Table:
         """Return some rows of a fit that has begun."""
-        table: Table = check_columns(self, drop_columns(fetched(X), self.exclude), reset=False)
+        table: Table = check_columns(self, drop_columns(fetch_relation(X), self.exclude), reset=False)
         return table.with_formats(self.formats_)
 
     def _plan(self) -> Plan:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, Self
 from sklearn.base import clone
 
 from mercer._stored import stored
+from mercer.data.column_values import ColumnValues
 from mercer.data.dates import are_dates
 from mercer.data.formats import Format
 from mercer.data.infer import Naming, detect_formats, infer_columns
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
 from mercer.data.schema import Column, Schema
-from mercer.data.seen_values import SeenValues
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.engines.folding import fold
@@ -32,14 +32,14 @@ Glances = list["Glance"]
 class Glance(NamedTuple):
     """The statistics of a column that suffice for any kind it may turn out to have."""
 
-    seen: SeenValues
+    seen: ColumnValues
     #: the distribution of numbers, or of days
     spread: NumberSpread | None
     days: DaysSeen | None
 
     @classmethod
     def of(cls, table: Table, position: int, missing: str) -> Self:
-        seen, spread, days = SeenValues.of(table, position), None, None
+        seen, spread, days = ColumnValues.of(table, position), None, None
         if missing == "error" and seen.missing:
             refuse_gaps(table.names[position], table.coded(position).codes < 0)
         spelled = seen.kind is Kind.CATEGORY and seen.labels is not None and are_dates(seen.labels.labels.tolist())
@@ -99,9 +99,9 @@ def read_chunk(formats: Mapping[str, Format], chunk: Chunk) -> Chunk:
     return chunk._replace(X=Table.of(chunk.X, dates=True).with_formats(formats).native)
 
 
-def _observe(chunk: Chunk) -> list[SeenValues]:
+def _observe(chunk: Chunk) -> list[ColumnValues]:
     table = Table.of(chunk.X, dates=True)
-    return [SeenValues.of(table, position).bounded() for position in range(table.n_columns)]
+    return [ColumnValues.of(table, position).bounded() for position in range(table.n_columns)]
 
 
 def _summarize(features: Any, chunk: Chunk) -> Glances:

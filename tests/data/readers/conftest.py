@@ -1,4 +1,4 @@
-"""What tests of readers share: a way to write a file."""
+"""Fixtures of the tests of readers."""
 
 from __future__ import annotations
 

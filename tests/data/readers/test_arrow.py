@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, at once and piece by piece."""
+"""Parquet and Arrow files, read as a whole and in parts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from pyarrow import feather, parquet
 
 import mercer.data
 from mercer._errors import DataError
-from mercer.data.readers import Reading, arrow, open_rows
-from mercer.data.readers import parquet as parquet_reader
+from mercer.data.readers import Reading, open_rows
 from mercer.data.target import split_target
 
 TABLE = pa.table({"x": list(range(100)), "c": ["a", "b"] * 50})
@@ -31,11 +30,9 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_typed_files(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for reader in (arrow, parquet_reader):
-        monkeypatch.setattr(reader, "BATCH_ROWS", 20)
+def test_typed_files(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
-    rows = open_rows(tmp_path / name)
+    rows = open_rows(tmp_path / name, Reading(batch_rows=20))
     assert rows.names() == ["x", "c"]
     assert rows.table().equals(TABLE)
     parts = [part.frame for part in rows.parts(["c", "x"])]

@@ -1,4 +1,4 @@
-"""Types of columns, joined in any order."""
+"""Common types of columns, which do not depend on the order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from mercer.data.readers.arrow_types import joined
+from mercer.data.readers.arrow_types import common_type
 
 TYPES = [
     pa.null(), pa.int8(), pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.bool_(), pa.string(),
@@ -19,8 +19,8 @@ TYPES = [
 
 
 def together(one: Any, other: Any) -> Any:
-    """As files of text have them: everything is a string, where nothing else will do."""
-    return joined(one, other) or pa.string()
+    """Return the common type as in text files: a string if there is no other."""
+    return common_type(one, other) or pa.string()
 
 
 def test_the_order_does_not_matter() -> None:
@@ -44,4 +44,4 @@ def test_the_order_does_not_matter() -> None:
     ],
 )
 def test_what_has_room_for_both(one: Any, other: Any, both: Any) -> None:
-    assert joined(one, other) == joined(other, one) == both
+    assert common_type(one, other) == common_type(other, one) == both

@@ -9,15 +9,14 @@ import pytest
 
 from mercer._errors import DataError, EmptyDataError
 from mercer.data.readers import Reading, open_rows
-from mercer.data.readers import duckdb as reader
 from tests.data._databases import duckdb_file
 
 pytest.importorskip("duckdb")
 
 
-def test_the_only_table_needs_no_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "BATCH_ROWS", 2048)
-    rows = open_rows(duckdb_file(tmp_path / "a.duckdb", people="SELECT range AS id, 1.5 AS x FROM range(5000)"))
+def test_the_only_table_needs_no_query(tmp_path: Path) -> None:
+    path = duckdb_file(tmp_path / "a.duckdb", people="SELECT range AS id, 1.5 AS x FROM range(5000)")
+    rows = open_rows(path, Reading(batch_rows=2048))
     assert rows.described == 'DuckDB: SELECT * FROM "people"'
     assert rows.names() == ["id", "x"]
     assert rows.table()["x"].to_pylist()[:2] == [1.5, 1.5]
@@ -35,14 +34,14 @@ def test_a_query(tmp_path: Path) -> None:
     assert open_rows(path, Reading(sql="SELECT x + 1 AS y FROM b")).table().to_pydict() == {"y": [3]}
     for table in ("b", "main.b"):
         assert open_rows(path, Reading(sql=table)).table().to_pydict() == {"x": [2]}
-    with pytest.raises(DataError, match=r"holds several tables: 'a', 'b'.*--sql a"):
+    with pytest.raises(DataError, match=r"has several tables: 'a', 'b'.*--sql a"):
         open_rows(path).table()
 
 
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("SELECT nothing FROM a", "does not answer 'SELECT nothing FROM a'"),
+        ("SELECT nothing FROM a", "cannot execute 'SELECT nothing FROM a'"),
         ("SELEC", r"There is no table 'SELEC' in 'a\.duckdb'"),
         ("CREATE TABLE c AS SELECT 1", "read-only"),
         ("COPY a TO '/tmp/a.csv'", "disabled"),
@@ -59,5 +58,5 @@ def test_no_database(tmp_path: Path) -> None:
     (path := tmp_path / "a.duckdb").write_text("something else")
     with pytest.raises(DataError, match=r"'a\.duckdb' cannot be opened as a DuckDB file"):
         open_rows(path).table()
-    with pytest.raises(EmptyDataError, match="holds no tables"):
+    with pytest.raises(EmptyDataError, match="has no tables"):
         open_rows(duckdb_file(tmp_path / "b.duckdb")).table()

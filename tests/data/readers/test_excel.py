@@ -1,4 +1,4 @@
-"""Sheets of workbooks: the same table as that of a CSV file, in types that the cells have."""
+"""Sheets of workbooks: the same table as a CSV file, with the types of the cells."""
 
 from __future__ import annotations
 
@@ -108,14 +108,14 @@ def test_sheets_by_name_and_number(tmp_path: Path) -> None:
         ("Secnd", DataError, r"There is no sheet 'Secnd' in 'a\.xlsx'\. Did you mean 'Second'\?"),
         ("9", DataError, r"There is no sheet '9' in 'a\.xlsx'\. There are 'Empty', 'First'"),
         ("Empty", EmptyDataError, r"Sheet 'Empty' of 'a\.xlsx' is empty\. Name another one .*--sheet\): 'First'"),
-        ("Names", EmptyDataError, r"Sheet 'Names' of 'a\.xlsx' has names of columns, but no rows"),
+        ("Names", EmptyDataError, r"Sheet 'Names' of 'a\.xlsx' has column names, but no rows"),
     ]:
         with pytest.raises(kind, match=sentence):
             read_table(path, sheet=sheet)
     with pytest.raises(EmptyDataError, match=r"All sheets of 'b\.xlsx' are empty"):
         read_table(workbook(tmp_path / "b.xlsx", Empty=[]))
     (tmp_path / "a.csv").write_text("x\n1\n")
-    with pytest.raises(DataError, match=r"A sheet \(--sheet\) is one of an Excel file, which 'a\.csv' is not"):
+    with pytest.raises(DataError, match=r"A sheet \(--sheet\) is for an Excel file, which 'a\.csv' is not"):
         read_table(tmp_path / "a.csv", sheet="1")
 
 

@@ -1,4 +1,4 @@
-"""Where the first record is, and which separator it has."""
+"""The first record of a file and its separator."""
 
 from __future__ import annotations
 

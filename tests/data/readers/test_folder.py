@@ -35,9 +35,9 @@ def test_files_one_below_the_other(tmp_path: Path) -> None:
             {"a__csv": "x\n1\n", "b__json": "[]"},
             "is a folder of CSV and JSON files.*Name one of its files: 'a.csv', 'b.json'",
         ),
-        ({"a__csv": "x,y\n1,2\n", "b__csv": "x\n1\n"}, "'b.csv' has no column 'y', which 'a.csv' beside it has"),
-        ({"a__csv": "x\n1\n", "b__csv": "x,z\n1,2\n"}, "'b.csv' has columns that 'a.csv' beside it has not: 'z'"),
-        ({"a__csv": "x\n1\n", "b__csv": "x\nred\n"}, "Column 'x' does not hold the same.*--kind x=category"),
+        ({"a__csv": "x,y\n1,2\n", "b__csv": "x\n1\n"}, "'b.csv' has no column 'y', unlike 'a.csv'"),
+        ({"a__csv": "x\n1\n", "b__csv": "x,z\n1,2\n"}, "'b.csv' has columns that 'a.csv' does not have: 'z'"),
+        ({"a__csv": "x\n1\n", "b__csv": "x\nred\n"}, "Column 'x' has different types.*--kind x=category"),
     ],
 )
 def test_what_is_no_table(tmp_path: Path, files: dict[str, str], sentence: str) -> None:
@@ -47,5 +47,5 @@ def test_what_is_no_table(tmp_path: Path, files: dict[str, str], sentence: str) 
 
 def test_the_folder_one_is_in_has_a_name_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(write(tmp_path, a__csv="x\n1\n", b__csv="x\nred\n"))
-    with pytest.raises(DataError, match=r"everywhere in '\.': int64 and string"):
+    with pytest.raises(DataError, match=r"parts of '\.': int64 and string"):
         open_rows(".").table()

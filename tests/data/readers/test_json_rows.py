@@ -13,7 +13,8 @@ import pytest
 
 import mercer.data
 from mercer._errors import DataError, EmptyDataError
-from mercer.data.readers import json_rows, open_rows
+from mercer.data import Reading
+from mercer.data.readers import open_rows
 
 EXPECTED = {"n": [1, None, 3.5], "word": ["red", "?", None]}
 
@@ -38,11 +39,10 @@ def test_rows(tmp_path: Path, name: str, text: str, described: str) -> None:
     assert (rows.table().to_pydict(), rows.described, rows.names()) == (EXPECTED, described, ["n", "word"])
 
 
-def test_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_rows, "BLOCK", 500)
+def test_parts(tmp_path: Path) -> None:
     lines = [f'{{"i": {i}, "x": {i / 2}}}' if i < 500 else f'{{"i": {i}}}' for i in range(1000)]
     (path := tmp_path / "a.jsonl").write_text("\n".join(lines))
-    parts = [part.frame for part in open_rows(path).parts(["x", "i"])]
+    parts = [part.frame for part in open_rows(path, Reading(block_bytes=500)).parts(["x", "i"])]
     assert len(parts) > 10
     whole = pa.concat_tables(parts, promote_options="permissive")
     assert whole["i"].to_pylist() == list(range(1000))
@@ -52,15 +52,15 @@ def test_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("a.jsonl", '{"a": 1}\n{"a": \n', "Line 2 of 'a.jsonl' is no JSON"),
-        ("a.jsonl", '{"a": 1}\n[1]\n', "Line 2 of 'a.jsonl' is no object"),
+        ("a.jsonl", '{"a": 1}\n{"a": \n', "Line 2 of 'a.jsonl' is not JSON"),
+        ("a.jsonl", '{"a": 1}\n[1]\n', "Line 2 of 'a.jsonl' is not an object"),
         (
             "a.jsonl",
             '{"a": 1}\n{"a": 2}\n{"a": "x"}\n',
             "Line 3 of 'a.jsonl': 'a' is 'x', a str, but was a number before",
         ),
-        ("a.json", '[{"a": 1}, 2]', "Entry 1 of 'a.json' is no object"),
-        ("a.json", '[{"a": 1}', "'a.json' is no JSON"),
+        ("a.json", '[{"a": 1}, 2]', "Entry 1 of 'a.json' is not an object"),
+        ("a.json", '[{"a": 1}', "'a.json' is not JSON"),
         ("a.json", '[{"a": 1}, {"a": "x"}]', "Column 'a' of 'a.json' holds values of several types"),
     ],
 )
@@ -80,13 +80,13 @@ def test_nothing(tmp_path: Path, name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "octets", "sentence"),
     [
-        ("a.jsonl", b'null\n{"x": 1}\n', r"Line 1 of 'a\.jsonl' is no object"),
-        ("a.jsonl", b'{"x": 1}\n null\n', r"Line 2 of 'a\.jsonl' is no object"),
-        ("a.jsonl", b'{"x": "a"}\n{"x": "\xff"}\n', r"Line 2 of 'a\.jsonl' is no JSON: 'utf-8' codec"),
-        ("a.json", b"[" * 100_000, r"'a\.json' is no JSON: maximum recursion depth"),
-        ("a.json", b'[{"x": 1' + b"0" * 30 + b"}]", r"Column 'x' of 'a\.json' holds values .* no column holds"),
-        ("a.json", b'[{"\\ud800": 1}]', r"of 'a\.json' holds values .* no column holds"),
-        ("a.json", b'[{"x": "\\ud800"}]', r"Column 'x' of 'a\.json' holds values .* no column holds"),
+        ("a.jsonl", b'null\n{"x": 1}\n', r"Line 1 of 'a\.jsonl' is not an object"),
+        ("a.jsonl", b'{"x": 1}\n null\n', r"Line 2 of 'a\.jsonl' is not an object"),
+        ("a.jsonl", b'{"x": "a"}\n{"x": "\xff"}\n', r"Line 2 of 'a\.jsonl' is not JSON: 'utf-8' codec"),
+        ("a.json", b"[" * 100_000, r"'a\.json' is not JSON: maximum recursion depth"),
+        ("a.json", b'[{"x": 1' + b"0" * 30 + b"}]", r"Column 'x' of 'a\.json' holds values .* columns cannot have"),
+        ("a.json", b'[{"\\ud800": 1}]', r"of 'a\.json' holds values .* columns cannot have"),
+        ("a.json", b'[{"x": "\\ud800"}]', r"Column 'x' of 'a\.json' holds values .* columns cannot have"),
     ],
 )
 def test_what_would_bring_others_down_is_refused(tmp_path: Path, name: str, octets: bytes, sentence: str) -> None:
@@ -95,21 +95,19 @@ def test_what_would_bring_others_down_is_refused(tmp_path: Path, name: str, octe
         open_rows(tmp_path / name).table()
 
 
-def test_a_column_of_several_kinds_beside_one_that_not_all_blocks_have(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(json_rows, "BLOCK", 24)
+def test_a_column_of_several_types_next_to_one_that_some_blocks_do_not_have(tmp_path: Path) -> None:
+    small = Reading(block_bytes=24)
     text = '{"x": 1, "seen": "2024-01-01"}\n{"seen": "2024-01/02"}\n{"x": [1, 2], "seen": "2024-01-03"}\n'
     (path := tmp_path / "a.jsonl").write_text(text)
-    with pytest.raises(DataError, match=r"Column 'x' does not hold the same everywhere in 'a\.jsonl': int64 and list"):
-        open_rows(path).table()
+    with pytest.raises(DataError, match=r"Column 'x' has different types in parts of 'a\.jsonl': int64 and list"):
+        open_rows(path, small).table()
     path.write_text('{"x": 1, "seen": "2024-01-01"}\n{"seen": "2024-01/02"}\n')
-    with pytest.raises(DataError, match=r"Column 'seen' does not hold the same everywhere in 'a\.jsonl': .*string"):
-        open_rows(path).table()
+    with pytest.raises(DataError, match=r"Column 'seen' has different types in parts of 'a\.jsonl': .*string"):
+        open_rows(path, small).table()
 
 
 @pytest.mark.parametrize("orient", ["columns", "index"])
-def test_pandas_writes_rows_if_asked_to(tmp_path: Path, orient: Any) -> None:
+def test_json_of_pandas_by_columns_raises_an_error_with_a_remedy(tmp_path: Path, orient: Any) -> None:
     path = tmp_path / "a.json"
     pd.DataFrame({"a": range(120), "b": range(120)}).to_json(path, orient=orient)
     with pytest.raises(DataError, match=r"one object of objects.*orient='records'"):

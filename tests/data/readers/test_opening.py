@@ -1,4 +1,4 @@
-"""Files come in as typed tables, and a file that does not come in says why."""
+"""Files are read as typed tables; errors state why a file cannot be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyarrow import parquet
 import mercer.data
 from mercer._errors import DataError, DataNotFoundError, EmptyDataError
 from mercer.data import Kind, Schema, read_table
-from mercer.data.readers import Reading, open_rows, separated
+from mercer.data.readers import Reading, open_rows
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_a_missing_file_suggests_one_beside_it(write: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("a.doc", "", r"'a\.doc'.*Known endings are '\.csv'"),
+        ("a.doc", "", r"'a\.doc'.*known endings are '\.csv'"),
         ("a.csv", "", "'a.csv' is empty"),
         ("a.csv", " \n\n", "'a.csv' is empty"),
-        ("a.csv", b"PK\x03\x04\x00\x00", "'a.csv' is not a file of text"),
+        ("a.csv", b"PK\x03\x04\x00\x00", "'a.csv' is not a text file"),
         ("a.csv", "a,b\n1,2\n1,2,3\n", "Line 3 of 'a.csv' has 3 fields, but the first line has 2"),
         ("a.csv", 'a,b\n"x\ny",2\n1\n', "Line 4 of 'a.csv' has 1 fields, but the first line has 2"),
         ("a.csv.gz", gzip.compress(b"a,b\n1\n", mtime=0), r"Line 2 of 'a\.csv\.gz' has 1 fields"),
@@ -111,7 +111,7 @@ def test_a_mark_at_the_start_tells_utf_16(write: Any) -> None:
     assert rows.described == "fields separated by semicolons, names in the first line, decoded as utf-16"
 
 
-def test_what_was_guessed_is_told_and_can_be_told_better(write: Any) -> None:
+def test_inferred_options_are_described_and_can_be_given(write: Any) -> None:
     path = write("a.txt", "a|b\n1|2\n")
     rows = open_rows(path, Reading(separator="|", header=False))
     assert rows.described == "fields separated by bars, no line with names"
@@ -133,20 +133,20 @@ def test_words_that_stand_for_gaps(write: Any, tmp_path: Path, name: str) -> Non
     assert read.to_pydict() == {"n": [None, 2], "word": ["red", None]}
 
 
-def test_nothing_else_is_missing_where_so_told(write: Any) -> None:
+def test_only_the_given_words_are_missing(write: Any) -> None:
     path = write("a.csv", "n,country\n-1,NA\n2,\n")
     read = open_rows(path, Reading(missing=("-1",), only_missing=True)).table()
     assert read.to_pydict() == {"n": [None, 2], "country": ["NA", None]}
 
 
-def test_what_columns_hold_can_be_told(write: Any) -> None:
+def test_contents_of_columns_can_be_declared(write: Any) -> None:
     path = write("a.csv", "plz,stars\n01307,5\n89073,4\n")
     table = open_rows(path, Reading(held={"plz": "category"}, kinds={"stars": Kind.CATEGORY})).table()
     assert table["plz"].to_pylist() == ["01307", "89073"]
     assert Schema.infer(table)["plz"].levels == ("01307", "89073")
     with pytest.raises(DataError, match=r"There is no column 'star'\. Did you mean 'stars'"):
         open_rows(path, Reading(kinds={"star": Kind.NUMBER}))
-    with pytest.raises(DataError, match=r"Column 'a' of 'b\.csv' is to hold numbers, but is 'x' in line 2\."):
+    with pytest.raises(DataError, match=r"Column 'a' of 'b\.csv' must hold numbers, but is 'x' in line 2\."):
         open_rows(write("b.csv", "a\nx\n"), Reading(held={"a": "number"})).table()
 
 
@@ -155,33 +155,36 @@ def test_only_names_are_a_table_without_rows(write: Any) -> None:
     assert (table.num_rows, table.column_names) == (0, ["a", "b"])
 
 
+@pytest.mark.parametrize("size", ["block_bytes", "batch_rows", "piece_bytes"])
+def test_sizes_are_positive(size: str) -> None:
+    with pytest.raises(DataError, match=f"{size} must be at least 1, got 0"):
+        Reading(**{size: 0})  # type: ignore[arg-type]
+
+
 def test_a_query_is_for_databases(write: Any) -> None:
     with pytest.raises(DataError, match=r"--sql.*DuckDB file, which 'a\.csv' is not"):
         open_rows(write("a.csv", "a\n1\n"), Reading(sql="SELECT 1"))
 
 
-def test_parts_are_all_rows_in_order(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(separated, "BLOCK", 2000)
+def test_parts_are_all_rows_in_order(write: Any) -> None:
     path = write("a.csv", "id,x,word\n" + "".join(f"{i},{i / 2},w{i}\n" for i in range(1000)))
-    parts = list(open_rows(path, Reading(held={"x": "number"})).parts(["word", "x"]))
+    parts = list(open_rows(path, Reading(held={"x": "number"}, block_bytes=2000)).parts(["word", "x"]))
     assert len(parts) > 3
     assert [share for _, share in parts] == sorted(share for _, share in parts if share is not None)
     whole = pa.concat_tables([frame for frame, _ in parts])
     assert whole.equals(read_table(path).select(["word", "x"]))
 
 
-def test_a_ragged_line_in_a_later_part_has_its_number(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(separated, "BLOCK", 2000)
+def test_a_ragged_line_in_a_later_part_has_its_number(write: Any) -> None:
     path = write("a.csv", "id,x\n" + "".join(f"{i},{i / 2}\n" for i in range(1000)) + "1,2,3\n")
     with pytest.raises(DataError, match=r"Line 1002 of 'a\.csv' has 3 fields"):
-        list(open_rows(path).parts(["x"]))
+        list(open_rows(path, Reading(block_bytes=2000)).parts(["x"]))
 
 
-def test_a_value_that_is_no_number_in_a_later_part(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(separated, "BLOCK", 2000)
+def test_a_value_that_is_no_number_in_a_later_part(write: Any) -> None:
     path = write("a.csv", "x\n" + "1\n" * 2000 + "many\n")
     with pytest.raises(DataError, match=r"Column 'x' of 'a\.csv' .* is 'many' in line 2002\."):
-        list(open_rows(path, Reading(held={"x": "number"})).parts(["x"]))
+        list(open_rows(path, Reading(held={"x": "number"}, block_bytes=2000)).parts(["x"]))
 
 
 def test_adult(real_data: Any) -> None:
@@ -198,22 +201,24 @@ def test_text_messages(real_data: Any) -> None:
 
 def test_a_missing_file_is_one_sentence_where_nothing_else_was_meant(tmp_path: Path) -> None:
     with pytest.raises(
-        DataNotFoundError, match=r"^There is no file '.*a\.csv', nor any other .* beside it; check .*\.$"
+        DataNotFoundError, match=r"^There is no file '.*a\.csv', and no other .* in its folder; check .*\.$"
     ):
         read_table(tmp_path / "a.csv")
-    with pytest.raises(DataNotFoundError, match=r"^There is no file '.*a\.csv', nor a folder '.*gone'; check .*\.$"):
+    with pytest.raises(
+        DataNotFoundError, match=r"^There is neither a file '.*a\.csv' nor a folder '.*gone'; check .*\.$"
+    ):
         read_table(tmp_path / "gone" / "a.csv")
 
 
 def test_names_without_an_end_of_their_line_are_not_the_library_s_problem(write: Any) -> None:
-    with pytest.raises(EmptyDataError, match="has names of columns, but no rows"):
+    with pytest.raises(EmptyDataError, match="has column names, but no rows"):
         read_table(write("a.csv", "a,b,y"))
 
 
 @pytest.mark.parametrize("address", ["https://example.org/a.csv", "s3://bucket/a.parquet"])
 def test_addresses_are_not_read(address: str) -> None:
     for read in (read_table, mercer.data.open):
-        with pytest.raises(DataNotFoundError, match=f"'{address}' is an address.*fetch the file first"):
+        with pytest.raises(DataNotFoundError, match=f"'{address}' is an address, not a file.*Download the file"):
             read(address)
 
 

@@ -27,7 +27,7 @@ def test_a_file_without_a_column_of_the_others_is_named(tmp_path: Path) -> None:
     parquet.write_table(TABLE.drop(["c"]), tmp_path / "b.parquet")
     rows = open_rows(tmp_path)
     for read in (rows.table, lambda: list(rows.parts(["x"]))):
-        with pytest.raises(DataError, match=r"'b\.parquet' has no column 'c', which 'a\.parquet' beside it has"):
+        with pytest.raises(DataError, match=r"'b\.parquet' has no column 'c', unlike 'a\.parquet'"):
             read()
 
 

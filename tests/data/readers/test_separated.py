@@ -1,4 +1,4 @@
-"""The first record, marks of quotation and gaps of files of separated fields are what everybody else takes them for."""
+"""First records, quotation marks and missing values of separated fields agree with other readers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import mercer.data
 from mercer._errors import DataError
 from mercer.data import Kind, Reading, read_table
 from mercer.data.readers import separated
-from mercer.data.readers.separated import LONGEST_HEADER
+from mercer.data.readers.separated import MAX_HEADER_LINE_BYTES
 
 
 def both_ways(path: Path) -> list[dict[str, list[Any]]]:
-    """The rows read at once, and by pieces."""
+    """Return the rows read as a whole, and in pieces."""
     pieces: dict[str, list[Any]] = {}
     for chunk in mercer.data.open(path):
         for name, values in chunk.X.to_pydict().items():
@@ -102,7 +102,7 @@ def test_names_that_are_no_text_are_refused(write: Any) -> None:
 
 def test_a_first_line_without_an_end_is_refused(write: Any) -> None:
     with pytest.raises(DataError, match=r"first line of 'a\.csv' is longer than 1,048,576 bytes"):
-        read_table(write("a.csv", "n" * (LONGEST_HEADER + 1)))
+        read_table(write("a.csv", "n" * (MAX_HEADER_LINE_BYTES + 1)))
 
 
 def test_a_long_field_in_a_ragged_line_is_no_other_exception(write: Any) -> None:
@@ -115,18 +115,15 @@ def test_blank_lines_before_names_in_a_compressed_file(write: Any) -> None:
     assert both_ways(path) == [{"a": [1], "b": [2]}] * 2
 
 
-def test_a_row_longer_than_is_read_at_a_time_is_refused_with_a_remedy(
-    write: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(separated, "BLOCK", 400)
+def test_a_row_longer_than_a_block_is_refused_with_a_remedy(write: Any) -> None:
     path = write("a.csv", 'a,b\n1,"x\ny"\n2,' + "z" * 1000 + "\n")
     with pytest.raises(DataError, match=r"'a\.csv' has a row longer than 400 bytes.*Parquet"):
-        list(separated.Separated(path, Reading()).parts(["a", "b"]))
+        list(separated.Separated(path, Reading(block_bytes=400)).parts(["a", "b"]))
 
 
 @pytest.mark.parametrize("text", ["a,b\n1, NA\n2,3\n", "a,b\n1,NA \n2,3\n", 'a,b\n1," NA"\n2,3\n', "a,b\n2,3\n1,NA "])
 def test_a_gap_with_blanks_anywhere_leaves_numbers_numbers(tmp_path: Path, text: str) -> None:
-    """Words with blanks are looked for only in files that have blanks where fields begin or end."""
+    """Words with spaces are searched for only in files with spaces at the ends of fields."""
     (tmp_path / "rows.csv").write_text(text)
     assert sorted(read_table(tmp_path / "rows.csv")["b"].to_pylist(), key=str) == [3, None]
     (tmp_path / "rows.csv").write_text(text.partition("\n")[2])

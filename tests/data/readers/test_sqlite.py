@@ -1,4 +1,4 @@
-"""Tables of SQLite files, read at once and by parts."""
+"""Tables of SQLite files, read as a whole and in parts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import pytest
 import mercer.data
 from mercer._errors import DataError
 from mercer.data.readers import Reading, open_rows, read_table
-from mercer.data.readers import sqlite as reader
 from tests.data._databases import sqlite_file
 
 
-def test_types_are_those_of_all_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "BATCH_ROWS", 3)
+def test_types_are_those_of_all_values(tmp_path: Path) -> None:
     rows = [(i, "NA" if i == 2 else i / 2, "NA" if i == 1 else f"w{i}", i if i < 7 else "x", b"\0") for i in range(8)]
     rows.append((None, "", None, None, None))
-    opened = open_rows(sqlite_file(tmp_path / "a.db", "n, x, word, mixed, photo", rows))
+    path = sqlite_file(tmp_path / "a.db", "n, x, word, mixed, photo", rows)
+    opened = open_rows(path, Reading(batch_rows=3))
     assert opened.described == "SQLite: SELECT * FROM \"t\", without 'photo', which holds bytes"
     table = opened.table()
     assert table.schema.types == [pa.int64(), pa.float64(), pa.string(), pa.string()]
@@ -62,10 +61,10 @@ def test_queries_and_tables_by_name(tmp_path: Path) -> None:
     assert read_table(path, sql="SELECT x + y AS s FROM t ORDER BY s DESC; ").to_pydict() == {"s": [7, 3]}
     assert open_rows(path, Reading(sql="t", missing=("3",))).table()["x"].to_pylist() == [1, None]
     for sql, sentence in {
-        None: r"'a\.sqlite' holds several tables: 'my table', 't'\. Say which",
+        None: r"'a\.sqlite' has several tables: 'my table', 't'\. Name one of them",
         "T": r"There is no table 'T' in 'a\.sqlite'\. Did you mean 't'\?",
-        "SELECT q FROM t": r"'a\.sqlite' does not answer 'SELECT q FROM t': no such column: q",
-        "DELETE FROM t": "does not answer 'DELETE FROM t'",
+        "SELECT q FROM t": r"'a\.sqlite' cannot execute 'SELECT q FROM t': no such column: q",
+        "DELETE FROM t": "cannot execute 'DELETE FROM t'",
     }.items():
         with pytest.raises(DataError, match=sentence):
             read_table(path, sql=sql)

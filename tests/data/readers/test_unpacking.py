@@ -87,10 +87,10 @@ def test_standard_input_is_read_by_its_content(kind: str, monkeypatch: pytest.Mo
 
 def test_standard_input_that_is_not_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     give(monkeypatch, b"")
-    with pytest.raises(EmptyDataError, match=r"Standard input is empty\. Give it a table"):
+    with pytest.raises(EmptyDataError, match=r"Standard input is empty\. Redirect a table to it"):
         read_table("-")
     give(monkeypatch, gzip.compress(TEXT.encode())[:-9])
-    with pytest.raises(DataError, match=r"'standard input' cannot be decompressed.*whole gzip file"):
+    with pytest.raises(DataError, match=r"'standard input' cannot be decompressed.*complete gzip file"):
         read_table("-")
 
 
@@ -98,7 +98,7 @@ def test_files_of_archives(tmp_path: Path) -> None:
     one = zipped(tmp_path / "one.zip", inside__a_csv=TEXT, read_txt="hello", MACOSX__x_txt="")
     assert read_table(one).to_pydict() == TABLE.to_pydict()
     two = zipped(tmp_path / "two.zip", train_csv=TEXT, test_csv="n,word\n1,x\n")
-    with pytest.raises(DataError, match=r"'two\.zip' holds several files: 'train\.csv', 'test\.csv'\. Name one"):
+    with pytest.raises(DataError, match=r"'two\.zip' has several files: 'train\.csv', 'test\.csv'\. Name one"):
         read_table(two)
     for opened in (two / "test.csv", str(two / "test.csv")):
         assert read_table(opened).to_pydict() == {"n": [1], "word": ["x"]}
@@ -132,10 +132,10 @@ def test_damaged_archives(tmp_path: Path) -> None:
     damaged[60:90] = bytes(30)
     for content in (whole[:80], b"PK\x03\x04", bytes(damaged)):
         (tmp_path / "b.zip").write_bytes(content)
-        with pytest.raises(DataError, match=r"'b\.zip' cannot be unpacked: .*Is it a whole zip archive"):
+        with pytest.raises(DataError, match=r"'b\.zip' cannot be unpacked: .*Fetch the complete zip archive"):
             read_table(tmp_path / "b.zip")
     (tmp_path / "a.csv.xz").write_bytes(lzma.compress(TEXT.encode())[:-20])
-    with pytest.raises(DataError, match=r"'a\.csv\.xz' cannot be decompressed: .*Is it a whole xz file"):
+    with pytest.raises(DataError, match=r"'a\.csv\.xz' cannot be decompressed: .*Fetch the complete xz file"):
         read_table(tmp_path / "a.csv.xz")
 
 

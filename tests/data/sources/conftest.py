@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own, where there is one to start."""
+"""A PostgreSQL server for the tests, if it is installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
-    """Its address; it has no data yet."""
+    """Start a server without data, and return its address."""
     pytest.importorskip("adbc_driver_postgresql")
     if shutil.which("postgres") is None or shutil.which("initdb") is None:
         pytest.skip("there is no PostgreSQL server to start on this machine: postgres and initdb are not found")
@@ -49,7 +49,7 @@ def postgresql() -> Iterator[str]:
 
 
 def _wait(port: int, server: subprocess.Popen[bytes]) -> None:
-    """Until it takes connections."""
+    """Wait until the server accepts connections."""
     from adbc_driver_postgresql import dbapi
 
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Dask collections as sources: each partition once, where it is, with what goes with its rows."""
+"""Dask collections as sources: each partition is read once, on its worker, with its targets and weights."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from sklearn.pipeline import make_pipeline
 
 from mercer import LogisticRegression, Ridge, TableFeatures
 from mercer._errors import ColumnMismatchError, DataError
-from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Chunk
 from mercer.data.sources.collections import of_collection, with_targets
 from mercer.data.sources.memory import MemorySource
+from mercer.data.sources.read_all import read_all
 from mercer.engines import engine, fold
 from tests.engines._clusters import cluster_of
 from tests.engines._summaries import column_sums
@@ -43,7 +43,7 @@ def client() -> Iterator[Client]:
 
 @pytest.fixture(params=["alone", "cluster"])
 def _where(request: pytest.FixtureRequest) -> Iterator[None]:
-    """With a current client, and without."""
+    """Run with and without a current client."""
     if request.param == "alone":
         yield
     else:
@@ -52,7 +52,7 @@ def _where(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def of_unknown_lengths(collection: Any) -> Any:
-    """The same rows, but Dask does not know how many each partition has."""
+    """Return the same rows in partitions of unknown lengths."""
     return collection[collection[:, 0] > -np.inf] if collection.ndim == 2 else collection[collection > -np.inf]
 
 
@@ -120,11 +120,10 @@ def test_partitions_without_rows_are_no_chunks() -> None:
     assert {chunk.n_rows for chunk in of_collection(frame[frame["a"] > 10], "y")} == set()
 
 
-def test_a_large_partition_is_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.data.sources.collections.CHUNK_BYTES", 8 * 4 * 7)
+def test_a_large_partition_is_several_chunks() -> None:
     for given, target in ((da.from_array(X, chunks=(50, 4)), Y), (dd.from_pandas(FRAME, npartitions=1), "y")):
-        chunks = list(of_collection(given, target))
-        assert max(chunk.n_rows for chunk in chunks) <= 10
+        chunks = list(of_collection(given, target, rows=7))
+        assert max(chunk.n_rows for chunk in chunks) == 7
         np.testing.assert_array_equal(np.concatenate([chunk.y for chunk in chunks]), Y)
 
 
@@ -256,7 +255,7 @@ def test_identity_follows_the_data() -> None:
         (
             lambda: (dd.from_pandas(FRAME, npartitions=2), Y),
             DataError,
-            "each partition of X has is not known, so that y",
+            "numbers of rows of the partitions of X are not known, so that y",
         ),
         (
             lambda: (dd.from_pandas(FRAME, npartitions=2), da.from_array(Y, chunks=10)),
@@ -266,7 +265,7 @@ def test_identity_follows_the_data() -> None:
         (
             lambda: (dd.from_pandas(FRAME, npartitions=2), dd.from_pandas(FRAME["y"][10:], npartitions=2)),
             DataError,
-            "cut at other places",
+            "different divisions",
         ),
     ],
 )

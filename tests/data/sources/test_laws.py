@@ -1,4 +1,4 @@
-"""The law of all sources: the same rows in the same order, whatever the chunks, as often as asked, through pickles."""
+"""All sources yield the same rows in the same order, for any chunks, in every pass, and after pickling."""
 
 from __future__ import annotations
 
@@ -17,11 +17,8 @@ from pyarrow import csv, dataset, feather, parquet
 from scipy import sparse
 
 import mercer.data
-from mercer.data.readers import separated
+from mercer.data import Reading
 from mercer.data.sources.base import Source
-from mercer.data.sources.files import base as files
-from mercer.data.sources.files import lines
-from mercer.data.sources.files import parquet as parquet_sources
 from tests.data.sources._reading import chunks_of
 
 ROWS = 500
@@ -38,6 +35,8 @@ TABLE = pa.table(
 )
 COLUMNS: dict[str, Any] = {"target": "y", "weight": "w"}
 SIZES: list[int | None] = [None, 7, 333]
+#: blocks and pieces so small that 500 rows are many pieces
+SMALL = Reading(block_bytes=700, piece_bytes=3000)
 
 Opened = Callable[[Path, int | None], Source]
 KINDS: dict[str, Opened] = {}
@@ -49,11 +48,11 @@ def kind(function: Opened) -> Opened:
 
 
 def opened(what: Any, rows: int | None, **more: Any) -> Source:
-    return mercer.data.open(what, rows=rows, **COLUMNS, **more)
+    return mercer.data.open(what, rows=rows, reading=SMALL, **COLUMNS, **more)
 
 
 def in_files(folder: Path, ending: str, write: Callable[[pa.Table, Path], None]) -> Path:
-    """The rows in three files, one of them without any."""
+    """Write the rows to three files, one of them empty."""
     for number, (start, length) in enumerate([(0, 200), (200, 0), (200, 300)]):
         write(TABLE.slice(start, length), folder / f"part-{number}.{ending}")
     return folder
@@ -192,19 +191,8 @@ def sqlite_file(folder: Path, rows: int | None) -> Source:
     return opened(folder / "a.sqlite", rows, sql="t")
 
 
-@pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that 500 rows are many pieces."""
-    monkeypatch.setattr(lines, "BLOCK", 700)
-    monkeypatch.setattr(lines, "PIECE", 3000)
-    monkeypatch.setattr(separated, "BLOCK", 1500)
-    for module in (files, parquet_sources):
-        monkeypatch.setattr(module, "PIECE_BYTES", 5000)
-
-
 @pytest.mark.parametrize("rows", SIZES)
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.usefixtures("small_blocks")
 def test_the_same_rows_in_order_for_any_chunks_twice_and_pickled(name: str, rows: int | None, tmp_path: Path) -> None:
     source = KINDS[name](tmp_path, rows)
     for _ in range(2):
@@ -224,7 +212,6 @@ def test_the_same_rows_in_order_for_any_chunks_twice_and_pickled(name: str, rows
     assert KINDS[name](tmp_path, rows).columns == source.columns
 
 
-@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("name", ["parquet_folder", "one_row_group", "csv_folder", "json_lines"])
 def test_files_are_cut_into_pieces(name: str, tmp_path: Path) -> None:
     pieces = list(KINDS[name](tmp_path, None).pieces())

@@ -1,4 +1,4 @@
-"""Targets, weights and offsets as NumPy has them; what is refused is named by file and row."""
+"""Targets, weights and offsets as NumPy arrays; errors name file and row."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_target_that_is_no_label() -> None:
     ],
 )
 def test_weights_and_offsets_are_finite_numbers(tmp_path: Path, role: str, value: Any, sentence: str) -> None:
-    """Rows are counted in the file, those before without a target among them."""
+    """Row numbers include earlier rows without a target."""
     beside = [0.5 if i != 260 else value for i in range(300)]
     table = pa.table({"x": range(300), "w": beside, "y": [None if i in (3, 258) else 1 for i in range(300)]})
     parquet.write_table(table, tmp_path / "a.parquet", row_group_size=70)
@@ -60,7 +60,7 @@ def test_weights_and_offsets_are_finite_numbers(tmp_path: Path, role: str, value
 
 
 def test_weights_that_are_words() -> None:
-    with pytest.raises(ColumnTypeError, match="Column 'w' is to hold weights or offsets, but has the type string"):
+    with pytest.raises(ColumnTypeError, match="Column 'w' must hold weights or offsets, but has the type string"):
         list(mercer.data.open(pa.table({"x": [1], "w": ["heavy"]}), weight="w"))
 
 

@@ -1,4 +1,4 @@
-"""What can be opened, and what is refused, in which words."""
+"""Objects that can be opened, and errors about others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
         ({"drop": ["a", "b", "y"]}, "^There is no column left to learn from"),
         ({"rows": 0}, "rows must be at least 1, got 0"),
         ({"on_error": "ignore"}, "on_error must be 'raise' or 'skip', got 'ignore'"),
-        ({"sql": "SELECT 1"}, "is put to a database, which an object of type Table is not"),
+        ({"sql": "SELECT 1"}, "is for a database, which an object of type Table is not"),
     ],
 )
 def test_what_does_not_go_together(given: dict[str, Any], sentence: str) -> None:
@@ -40,7 +40,7 @@ def test_what_does_not_go_together(given: dict[str, Any], sentence: str) -> None
 
 @pytest.mark.parametrize("what", [3, object()])
 def test_what_has_no_rows(what: object) -> None:
-    with pytest.raises(DataError, match=r"has no rows that mercer\.data\.open knows to read"):
+    with pytest.raises(DataError, match=r"mercer\.data\.open cannot read an object of type"):
         mercer.data.open(what)
 
 
@@ -59,7 +59,7 @@ def test_rows_in_memory() -> None:
         mercer.data.open(X, y[:2])
     with pytest.raises(DataError, match="target=, features= and drop= name columns"):
         mercer.data.open(X, y, target="y")
-    with pytest.raises(DataError, match="This is a source already"):
+    with pytest.raises(DataError, match="This is already a source"):
         mercer.data.open(mercer.data.open(X, y))
 
 
@@ -72,11 +72,11 @@ def test_paths(tmp_path: Path) -> None:
     assert mercer.data.open(str(tmp_path / "*.parquet"), target="y").n_rows == 4
     listed = mercer.data.open([tmp_path / "b.parquet", str(tmp_path / "a.parquet")], target="y")
     assert [piece.name for piece in listed.pieces()] == ["'b.parquet', row group 0", "'a.parquet', row group 0"]
-    with pytest.raises(DataNotFoundError, match=r"There is no file whose path is like '.*\*\.csv'"):
+    with pytest.raises(DataNotFoundError, match=r"There is no file whose path matches '.*\*\.csv'"):
         mercer.data.open(str(tmp_path / "*.csv"))
     with pytest.raises(DataNotFoundError, match=r"There is no file .*Did you mean 'a\.parquet'"):
         mercer.data.open(tmp_path / "a.parqet")
-    with pytest.raises(DataError, match=r"A query \(sql=\) is put to a database, which 'a\.parquet' is not"):
+    with pytest.raises(DataError, match=r"A query \(sql=\) is for a database, which 'a\.parquet' is not"):
         mercer.data.open(tmp_path / "a.parquet", sql="SELECT 1")
     with pytest.raises(DataError, match="features= is a number for svmlight files only"):
         mercer.data.open(tmp_path / "a.parquet", features=3)
@@ -94,7 +94,7 @@ def test_what_files_have_as_columns(tmp_path: Path) -> None:
         with pytest.raises(DataError, match="Targets, weights and offsets of files are columns: name them"):
             mercer.data.open(tmp_path / "a.parquet", **given)
     (tmp_path / "a.svm").write_text("1 1:2\n")
-    with pytest.raises(DataError, match="Lines of svmlight begin with their label"):
+    with pytest.raises(DataError, match="svmlight files have a label in each line"):
         mercer.data.open(tmp_path / "a.svm", target="y")
 
 
@@ -148,9 +148,9 @@ def test_the_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert mercer.data.open("~/*.parquet").n_rows == 2
 
 
-def test_rows_without_any_target_are_told_from_no_rows() -> None:
+def test_rows_without_any_target_differ_from_no_rows() -> None:
     source = mercer.data.open(pa.table({"x": [1.0, 2.0], "y": [None, None]}), target="y")
-    with pytest.raises(EmptyDataError, match="no rows in 2 rows but what was left out: 2 rows of frame 0 without"):
+    with pytest.raises(EmptyDataError, match="no rows in 2 rows except for those left out: 2 rows of frame 0 without"):
         source.head()
 
 
@@ -170,9 +170,9 @@ def test_names_that_occur_twice_are_refused(tmp_path: Path, where: str) -> None:
 
 
 def test_arrays_that_are_no_table() -> None:
-    with pytest.raises(DataError, match=r"X has the shape \(3,\), but a table has rows and columns: reshape it"):
+    with pytest.raises(DataError, match=r"X has the shape \(3,\), but a table has rows and columns\. Reshape it"):
         mercer.data.open(np.arange(3.0), np.zeros(3))
-    with pytest.raises(DataError, match="weight= and offset= name columns"):
+    with pytest.raises(DataError, match="weight= and offset= are names of columns"):
         mercer.data.open(TABLE, target="y", weight=np.ones(2))
 
 

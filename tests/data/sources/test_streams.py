@@ -1,4 +1,4 @@
-"""Rows that come one after another: once, or as often as a function makes them."""
+"""Streams of rows: readers that can be read once, and functions that return readers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_what_can_be_read_once_says_so(make: Any) -> None:
     assert source.head().X["x"][0].as_py() == 1  # which takes nothing away
     chunks = list(source)
     assert [value for chunk in chunks for value in chunk.X["x"].to_pylist()] == [1, 2, 3]
-    with pytest.raises(SpentSourceError, match=r"can be read once, and was.*mercer\.data\.open\(lambda"):
+    with pytest.raises(SpentSourceError, match=r"can be read only once, and has been.*mercer\.data\.open\(lambda"):
         list(source)
     with pytest.raises(SpentSourceError):
         source.head()
@@ -46,7 +46,7 @@ def test_types_of_all_frames() -> None:
     made = [pa.table({"x": [1, 2]}), pa.table({"x": [0.5]})]
     assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(lambda: made)] == [[1.0, 2.0], [0.5]]
     assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(made)] == [[1.0, 2.0], [0.5]]
-    with pytest.raises(DataError, match=r"Column 'x' of a stream is to be of the type int64, but does not convert"):
+    with pytest.raises(DataError, match=r"Column 'x' of a stream must have the type int64, but does not convert"):
         list(mercer.data.open(iter(made)))
     words = [pa.table({"x": [1]}), pa.table({"x": ["one"]})]
     for source in (words, lambda: words):
@@ -55,20 +55,20 @@ def test_types_of_all_frames() -> None:
 
 
 def test_frames_with_other_columns_are_named() -> None:
-    with pytest.raises(DataError, match="'frame 1' has no column 'y', which 'frame 0' beside it has"):
+    with pytest.raises(DataError, match="'frame 1' has no column 'y', unlike 'frame 0'"):
         mercer.data.open([TABLE, TABLE.drop_columns("y")], target="y")
     frames = [TABLE, TABLE.drop_columns("y")]
-    for what, described in ((lambda: frames, "what a function makes"), (iter(frames), "a stream")):
+    for what, described in ((lambda: frames, "the result of a function"), (iter(frames), "a stream")):
         with pytest.raises(DataError, match=f"Some rows of {described} have no column 'y', which others have"):
             list(mercer.data.open(what, target="y"))
 
 
 def test_what_is_no_frame() -> None:
-    with pytest.raises(DataError, match="Frame 1 is no frame, but a int"):
+    with pytest.raises(DataError, match="Frame 1 is not a frame but a int"):
         list(mercer.data.open(iter([TABLE, 3]), target="y"))
-    with pytest.raises(EmptyDataError, match="There is no frame"):
+    with pytest.raises(EmptyDataError, match="There are no frames"):
         mercer.data.open(iter([]), target="y")
-    with pytest.raises(EmptyDataError, match="nothing in the list"):
+    with pytest.raises(EmptyDataError, match="list is empty"):
         mercer.data.open([], target="y")
     with pytest.raises(ColumnMismatchError, match="There is no column 'z'"):
         mercer.data.open(iter([TABLE]), target="z")
@@ -94,7 +94,7 @@ def test_what_has_no_rows_at_first() -> None:
     source = mercer.data.open(iter([TABLE.slice(0, 0), TABLE.slice(3), TABLE]), target="y")
     assert source.head().X["x"].to_pylist() == [1, 2, 3]
     assert [chunk.X["x"].to_pylist() for chunk in source] == [[1, 2, 3]]
-    with pytest.raises(EmptyDataError, match="no rows in a stream but what was left out: 1 rows"):
+    with pytest.raises(EmptyDataError, match="no rows in a stream except for those left out: 1 rows"):
         mercer.data.open(iter([TABLE.slice(3)]), target="y").head()
 
 
@@ -104,7 +104,7 @@ def test_a_function_may_make_one_frame() -> None:
 
 
 def test_paths_one_by_one() -> None:
-    with pytest.raises(DataError, match=r"Frame 0 is no frame, but a str.*several paths as a list"):
+    with pytest.raises(DataError, match=r"Frame 0 is not a frame but a str.*several paths as a list"):
         mercer.data.open(iter(["a.parquet"]), target="y")
 
 

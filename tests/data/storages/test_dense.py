@@ -1,4 +1,4 @@
-"""What a mask hides is missing."""
+"""Masked values are missing values."""
 
 from __future__ import annotations
 

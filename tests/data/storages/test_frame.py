@@ -1,4 +1,4 @@
-"""What narwhals does not know, or pyarrow cannot filter, is read like the same rows in a table."""
+"""Objects that narwhals does not support, or pyarrow cannot filter, are read like tables."""
 
 from __future__ import annotations
 

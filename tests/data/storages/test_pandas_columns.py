@@ -1,4 +1,4 @@
-"""Columns of pandas are what they hold, whatever the type that they are stored as."""
+"""Columns of pandas have the type of their values, however they are stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of plain numbers, read together, are those that are read one by one."""
+"""Columns of numbers that are read together equal those that are read one by one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_gaps_are_missing() -> None:
 
 
 def test_columns_that_lie_apart_are_put_side_by_side() -> None:
-    """`read_csv` leaves every column by itself: of thousands, pandas took most of a second to take some rows."""
+    """`read_csv` stores every column separately, which makes taking rows of thousands of columns slow."""
     apart = pd.DataFrame({"text": list("abca")})
     for j in range(60):
         apart.insert(j, f"x{j}", np.arange(4.0) + j)

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError
-from mercer.data.readers.base import BATCH_ROWS, Reading, TablePart, TableReader, what_failed
+from mercer.data.readers.base import Reading, TablePart, TableReader, what_failed
 
 ARROW = frozenset({".arrow", ".feather", ".ipc", ".arrows"})
 
 
 @dataclass(frozen=True)
 class Arrow(TableReader):
-    """A file of Arrow record batches: with an index at its end, as in Feather files, or as a stream."""
+    """Reader of record batches: a file with an index at its end, as in Feather files, or a stream."""
 
     path: Path
     reading: Reading
@@ -31,7 +31,7 @@ class Arrow(TableReader):
 
     def table(self) -> Any:
         with self.opened() as batches:
-            return self.finished(batches.read_all())
+            return self.finish(batches.read_all())
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         import pyarrow as pa
@@ -41,10 +41,9 @@ class Arrow(TableReader):
             each = batches if total is None else map(batches.get_batch, range(total))
             for number, batch in enumerate(each, start=1):
                 table = pa.Table.from_batches([batch]).select(list(columns))
-                for start in range(0, table.num_rows, BATCH_ROWS):
-                    yield TablePart(
-                        self.finished(table.slice(start, BATCH_ROWS)), None if total is None else number / total
-                    )
+                for start in range(0, table.num_rows, self.reading.batch_rows):
+                    rows = self.finish(table.slice(start, self.reading.batch_rows))
+                    yield TablePart(rows, None if total is None else number / total)
 
     @contextmanager
     def opened(self, columns: Sequence[str] = (), *, mapped: bool = True) -> Iterator[Any]:
@@ -56,7 +55,9 @@ class Arrow(TableReader):
                 start = file.read(6)
                 file.seek(0)
                 if start[:4] == b"FEA1":
-                    raise DataError(f"{self.path.name!r} is of Feather's first version; write it again with pyarrow.")
+                    raise DataError(
+                        f"{self.path.name!r} has version 1 of the Feather format; write it again with pyarrow."
+                    )
                 reader = pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream
                 batches = reader(file)
                 if columns:
@@ -64,5 +65,9 @@ class Arrow(TableReader):
                     wanted = [batches.schema.get_field_index(name) for name in columns]
                     batches = reader(file, options=pa.ipc.IpcReadOptions(included_fields=wanted))
                 yield batches
-        except (pa.ArrowException, OSError, UnicodeError) as failure:  # names of columns that are no text
+        except (
+            pa.ArrowException,
+            OSError,
+            UnicodeError,
+        ) as failure:  # UnicodeError: names of columns that are not text
             raise DataError(f"{self.path.name!r} cannot be read as Arrow: {what_failed(failure)}.") from None

@@ -1,4 +1,4 @@
-"""Base class of all file readers: options, and the processing of rows that does not depend on the format."""
+"""Base class of all readers of files, their options, and the processing of rows that is the same for all formats."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from mercer.data.kinds import Kind
 from mercer.data.readers.arrow_types import without_views
 from mercer.data.select import set_columns
 
-#: what a caller may say that a column holds, whatever it looks like; "verbatim" is handed on as it is written
+#: declared content of a column, which overrides what its values suggest; "verbatim" columns are returned as written
 Held = Literal["text", "number", "category", "boolean", "date", "verbatim"]
-#: what only files of text have to be told: other formats have types for it
+#: contents that are declared for files of text only, because other formats have types for them
 TYPED = frozenset({"boolean", "date", "verbatim"})
 
-#: what to do about a table that does not fit into memory
-TOO_LARGE = "read it piece by piece (mercer.data.open, `mercer fit --stream`), or take some of its rows"
+#: the remedy for a table that does not fit into memory
+TOO_LARGE_REMEDY = "read it piece by piece (mercer.data.open, `mercer fit --stream`), or take some of its rows"
 
-#: rows that are in memory at once where a file is read piece by piece
+#: default number of bytes of text that are parsed at once: some ten thousand rows
+TEXT_BLOCK_BYTES = 1 << 22
+#: default number of rows of a batch: large against the cost of a call, small against the memory
 BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file, where that is not to be guessed.
+    """Options for reading a file; those that are not given are inferred from the file.
 
     Examples
     --------
@@ -40,27 +42,39 @@ class Reading:
     'unknown'
     """
 
-    #: whether the first line holds names
+    #: whether the first line contains names
     header: bool | None = None
     separator: str | None = None
     encoding: str | None = None
-    #: words that stand for missing values
+    #: words for missing values
     missing: tuple[str, ...] = ()
-    #: … and no others, but for empty fields
+    #: whether only these words and empty fields are missing values
     only_missing: bool = False
-    #: what to ask a database: a query, or the name of a table
+    #: the query of a database, or the name of a table
     sql: str | None = None
-    #: which sheet of a workbook: its name, or its number, counted from 1
+    #: the sheet of a workbook: its name, or its number, counted from 1
     sheet: str | None = None
-    #: columns by name, and what they hold
+    #: declared contents of columns by name
     held: Mapping[str, Held] = field(default_factory=dict)
-    #: columns by name, and what they are, where `Schema.infer` is not to guess
+    #: declared kinds of columns by name, which `Schema.infer` does not infer
     kinds: Mapping[str, Kind] = field(default_factory=dict)
-    #: the decimal mark of numbers in files of text, and the order of day, month and year; found by the values if None
+    #: the decimal mark of numbers in files of text; inferred from the values if None
     decimal: str | None = None
+    #: the order of day, month and year in files of text: "dmy", "mdy" or "ymd"; inferred from the values if None
     dates: str | None = None
-    #: columns by name, and their levels: such words are not missing values
+    #: known levels of columns by name; such words are not missing values
     levels: Mapping[str, Collection[str]] = field(default_factory=dict)
+    #: number of bytes of text that are parsed at once; None for the default of the reader
+    block_bytes: int | None = None
+    #: number of rows of other formats that are read at once
+    batch_rows: int = BATCH_ROWS
+    #: approximate number of bytes of a piece of a source; None for the default of the format
+    piece_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("block_bytes", "batch_rows", "piece_bytes"):
+            if (size := getattr(self, name)) is not None and size < 1:
+                raise DataError(f"{name} must be at least 1, got {size}.")
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -116,10 +130,10 @@ class TableReader(ABC):
 
     def check(self) -> None:
         """Raise an error if an option names a column that does not exist."""
-        said = (*self.reading.held, *self.reading.kinds)
-        names = self.names_among(said)
+        declared = (*self.reading.held, *self.reading.kinds)
+        names = self.names_among(declared)
         known = frozenset(names)
-        for name in said:
+        for name in declared:
             if name not in known:
                 raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")
 
@@ -127,10 +141,10 @@ class TableReader(ABC):
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         """Yield these columns as pyarrow tables with a bounded number of rows."""
 
-    def finished(self, table: Any) -> Any:
+    def finish(self, table: Any) -> Any:
         """Return rows with the options for missing values and columns applied."""
-        table = self._with_gaps(without_views(table))
-        typed = _typed(table, self.reading.held, self.path)
+        table = self._replace_missing(without_views(table))
+        typed = _convert_columns(table, self.reading.held, self.path)
         names = frozenset(table.column_names)
         kinds = {name: kind for name, kind in self.reading.kinds.items() if name in names}
         return with_marks(with_kinds(typed, kinds), self.reading.decimal, self.reading.dates, self.likely_decimal)
@@ -140,12 +154,12 @@ class TableReader(ABC):
         """The likely decimal mark of the file; None if the format does not indicate one."""
         return None
 
-    def _with_gaps(self, table: Any) -> Any:
-        """Return rows with the given words as missing values, except in columns that are returned unchanged."""
-        given, verbatim = table.columns, frozenset(self.reading.verbatim)
-        table = without_markers(table, self.reading.missing)
+    def _replace_missing(self, table: Any) -> Any:
+        """Replace the words for missing values by null, except in columns that are returned unchanged."""
+        unchanged, verbatim = table.columns, frozenset(self.reading.verbatim)
+        table = replace_markers(table, self.reading.missing)
         names = enumerate(table.column_names if verbatim else ())
-        return set_columns(table, {j: (name, given[j]) for j, name in names if name in verbatim})
+        return set_columns(table, {j: (name, unchanged[j]) for j, name in names if name in verbatim})
 
 
 def held_types(held: Mapping[str, Held], columns: Sequence[str]) -> dict[str, Any]:
@@ -161,9 +175,9 @@ def same_columns(names: Sequence[str], expected: Sequence[str], place: str, firs
     remedy = "They are read as one table: give them the same columns, or leave one of them out."
     given, wanted = frozenset(names), frozenset(expected)
     if absent := [name for name in expected if name not in given]:
-        raise DataError(f"{place!r} has no column {absent[0]!r}, which {first!r} beside it has. {remedy}")
+        raise DataError(f"{place!r} has no column {absent[0]!r}, unlike {first!r}. {remedy}")
     if extra := [name for name in names if name not in wanted]:
-        raise DataError(f"{place!r} has columns that {first!r} beside it has not: {listed(extra)}. {remedy}")
+        raise DataError(f"{place!r} has columns that {first!r} does not have: {listed(extra)}. {remedy}")
 
 
 def what_failed(failure: Exception) -> str:
@@ -171,7 +185,7 @@ def what_failed(failure: Exception) -> str:
     return next(iter(str(failure).strip().splitlines()), type(failure).__name__).rstrip(".")
 
 
-def concatenated(tables: Sequence[Any], path: Path) -> Any:
+def concatenate_tables(tables: Sequence[Any], path: Path) -> Any:
     """Concatenate tables; a column may hold whole numbers in one and fractions in another, but not text."""
     import pyarrow as pa
 
@@ -185,13 +199,13 @@ def concatenated(tables: Sequence[Any], path: Path) -> Any:
             except pa.ArrowException:
                 types = dict.fromkeys(str(field.type) for field in found)
                 raise DataError(
-                    f"Column {name!r} does not hold the same everywhere in {path.name or str(path)!r}: "
-                    f"{' and '.join(types)}. Say what it is (on the command line with --kind {name}=category)."
+                    f"Column {name!r} has different types in parts of {path.name or str(path)!r}: "
+                    f"{' and '.join(types)}. Declare its kind (on the command line with --kind {name}=category)."
                 ) from None
         raise
 
 
-def without_markers(table: Any, markers: Sequence[str]) -> Any:
+def replace_markers(table: Any, markers: Sequence[str]) -> Any:
     """Replace values that equal a word for missing values by null, in columns of any type."""
     if not markers:
         return table
@@ -207,9 +221,9 @@ def without_markers(table: Any, markers: Sequence[str]) -> Any:
             words, column = pa.array(numbers, pa.float64()), pc.cast(column, pa.float64(), safe=False)
         else:
             continue
-        given = table.column(position)
-        kept = pc.if_else(pc.is_in(column, value_set=words), pa.scalar(None, given.type), given)
-        changed[position] = (name, kept)
+        original = table.column(position)
+        replaced = pc.if_else(pc.is_in(column, value_set=words), pa.scalar(None, original.type), original)
+        changed[position] = (name, replaced)
     return set_columns(table, changed)
 
 
@@ -220,7 +234,7 @@ def _as_number(word: str) -> float | None:
         return None
 
 
-def _typed(table: Any, held: Mapping[str, Held], path: Path) -> Any:
+def _convert_columns(table: Any, held: Mapping[str, Held], path: Path) -> Any:
     """Convert columns to the types given by the options; decimals, which no model computes with, become floats."""
     import pyarrow as pa
 
@@ -229,33 +243,33 @@ def _typed(table: Any, held: Mapping[str, Held], path: Path) -> Any:
         if name not in held and not pa.types.is_decimal(column.type):
             continue
         try:
-            changed[position] = (name, _as_held(column, held.get(name, "number")))
+            changed[position] = (name, _convert_column(column, held.get(name, "number")))
         except pa.ArrowException as failure:
             what = "numbers" if held.get(name, "number") == "number" else "text"
             raise DataError(
-                f"Column {name!r} of {path.name!r} is to hold {what}, but does not: {what_failed(failure)}."
+                f"Column {name!r} of {path.name!r} must hold {what}, but does not: {what_failed(failure)}."
             ) from None
     return set_columns(table, changed)
 
 
-def _as_held(column: Any, what: Held) -> Any:
+def _convert_column(column: Any, what: Held) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if what in TYPED:
-        return _spelled(column, what) if pa.types.is_string(column.type) else column
+        return _convert_strings(column, what) if pa.types.is_string(column.type) else column
     if what == "number":
         plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
         return column if plain or spells_numbers(column) else pc.cast(column, pa.float64())
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     if pa.types.is_floating(column.type):
-        column = _as_names(column)
+        column = _as_integer_labels(column)
     strings = pc.cast(column, pa.string())
-    return _declared(strings) if what == "category" else strings
+    return _with_levels(strings) if what == "category" else strings
 
 
-def _declared(strings: Any) -> Any:
+def _with_levels(strings: Any) -> Any:
     """Convert a column to a type that declares its levels in order, so that it is not inferred as text or an
     identifier.
     """
@@ -280,23 +294,23 @@ def spells_numbers(column: Any, decimal: str | None = None) -> bool:
     return detected is not None and isinstance(detected.format, NumberFormat)
 
 
-def _as_names(column: Any) -> Any:
-    """Return names that were written as numbers: 3, not 3.0; null stays null."""
+def _as_integer_labels(column: Any) -> Any:
+    """Return labels that were written as numbers: 3, not 3.0; null stays null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     try:
         return pc.cast(column, pa.int64())
-    except pa.ArrowInvalid:  # not all are whole, or one is beyond all integers
+    except pa.ArrowInvalid:  # some are not whole, or too large for an integer
         return column
 
 
-def _spelled(column: Any, what: Held) -> Any:
-    """Convert strings to the booleans or dates that they spell; columns with a string that spells none remain unchanged
-    and raise an error in the model.
+def _convert_strings(column: Any, what: Held) -> Any:
+    """Convert strings to the booleans or dates that they spell.
 
-    The type is not determined by the first rows of a file: later ones may have a time of day, or the first value.
+    A column with any other string stays unchanged, and the model raises an error. The first rows of a file do not
+    determine the type: only later ones may have a time of day, or a value at all.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

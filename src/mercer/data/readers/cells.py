@@ -8,15 +8,15 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-#: how numbers are written; a leading zero makes a code of digits
-WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")
-FRACTION = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-#: whole numbers up to here are exact as floats, which is how Excel stores them
-EXACT = 2**53
+#: a whole number as written; digits with a leading zero are a code
+WHOLE_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")
+DECIMAL_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+#: bound of whole numbers that are exact as floats, in which Excel stores them
+EXACT_WHOLE_BOUND = 2**53
 
 
 def is_blank(cell: Any) -> bool:
-    """Return whether a cell holds only white space."""
+    """Return whether a cell is empty or has only white space."""
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
@@ -25,7 +25,7 @@ def text_of(cell: Any) -> str:
     if isinstance(cell, bool):
         return "TRUE" if cell else "FALSE"
     if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() and abs(cell) < EXACT else repr(cell)
+        return str(int(cell)) if cell.is_integer() and abs(cell) < EXACT_WHOLE_BOUND else repr(cell)
     return cell.isoformat() if isinstance(cell, dt.date | dt.time) else str(cell)
 
 
@@ -36,9 +36,9 @@ def number_of(text: str) -> int | float | None:
     [12, -1.5, 1000.0, None, None, None]
     """
     text = text.strip()
-    if WHOLE.fullmatch(text):
+    if WHOLE_NUMBER.fullmatch(text):
         return int(text)
-    return float(text) if FRACTION.fullmatch(text) else None
+    return float(text) if DECIMAL_NUMBER.fullmatch(text) else None
 
 
 def column_of(values: Sequence[Any], markers: Collection[str], *, text: bool = False) -> Any:
@@ -61,7 +61,7 @@ def column_of(values: Sequence[Any], markers: Collection[str], *, text: bool = F
     if types == {bool}:
         return pa.array(kept, pa.bool_())
     if types <= {bool, int, float}:
-        if all(float(value).is_integer() and abs(value) < EXACT for value in present):
+        if all(float(value).is_integer() and abs(value) < EXACT_WHOLE_BOUND for value in present):
             return pa.array([None if value is None else int(value) for value in kept], pa.int64())
         return pa.array([None if value is None else float(value) for value in kept], pa.float64())
     if types <= {dt.date, dt.datetime}:

@@ -10,15 +10,15 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer._optional import require
-from mercer.data.readers.base import BATCH_ROWS, Reading, TablePart, TableReader, what_failed
-from mercer.data.readers.sql import query_of, spelled
+from mercer.data.readers.base import Reading, TablePart, TableReader, what_failed
+from mercer.data.readers.sql import query_of, quote_name
 
 DUCKDB = frozenset({".duckdb", ".ddb", ".db"})
 
 
 @dataclass(frozen=True)
 class DuckDB(TableReader):
-    """The result of a query; without a query, the only table of the file."""
+    """Reader of the result of a query or, without a query, of the only table of a file."""
 
     path: Path
     reading: Reading
@@ -28,20 +28,20 @@ class DuckDB(TableReader):
         return f"DuckDB: {self._query()}"
 
     def names(self) -> list[str]:
-        with self.asked() as relation:
+        with self.execute() as relation:
             return [str(name) for name in relation.columns]
 
     def table(self) -> Any:
-        with self.asked() as relation:
+        with self.execute() as relation:
             table = relation.to_arrow_table()
-        return self.finished(table)
+        return self.finish(table)
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         import pyarrow as pa
 
-        with self.asked() as relation:
-            for batch in batches(relation, columns, BATCH_ROWS):
-                yield TablePart(self.finished(pa.Table.from_batches([batch])), None)
+        with self.execute() as relation:
+            for batch in batches(relation, columns, self.reading.batch_rows):
+                yield TablePart(self.finish(pa.Table.from_batches([batch])), None)
 
     def tables(self) -> list[str]:
         """Return the names of the tables."""
@@ -55,23 +55,23 @@ class DuckDB(TableReader):
         return query_of(self.reading.sql, self.tables, self.path.name)
 
     @contextmanager
-    def asked(self) -> Iterator[Any]:
-        """Yield the result while the file is open."""
+    def execute(self) -> Iterator[Any]:
+        """Execute the query, and yield its result while the file is open."""
         duckdb, query = _duckdb(), self._query()
         with self._connected() as connection:
             try:
                 relation = connection.sql(query)
                 if relation is None:
-                    raise DataError(f"The query {query!r} answers with no rows. Ask with SELECT.")
+                    raise DataError(f"The query {query!r} does not return rows. Use SELECT.")
                 yield relation
             except duckdb.Error as failure:
-                raise DataError(f"{self.path.name!r} does not answer {query!r}: {what_failed(failure)}.") from None
+                raise DataError(f"{self.path.name!r} cannot execute {query!r}: {what_failed(failure)}.") from None
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
         duckdb = _duckdb()
         try:
-            # a query is only to look at this file: neither at others, nor to write any
+            # a query must neither read other files nor write any
             connection = duckdb.connect(str(self.path), read_only=True, config={"enable_external_access": "false"})
         except duckdb.Error as failure:
             raise DataError(f"{self.path.name!r} cannot be opened as a DuckDB file: {what_failed(failure)}.") from None
@@ -81,12 +81,11 @@ class DuckDB(TableReader):
             connection.close()
 
 
-def batches(relation: Any, columns: Sequence[str], at_once: int) -> Iterator[Any]:
+def batches(relation: Any, columns: Sequence[str], batch_rows: int) -> Iterator[Any]:
     """Yield record batches of some columns of a relation, in its order."""
-    chosen = relation.project(", ".join(map(spelled, columns)))
-    # by the name that DuckDB 1 has for it
-    reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader
-    yield from reader(at_once)
+    chosen = relation.project(", ".join(map(quote_name, columns)))
+    reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader  # the name in DuckDB 1
+    yield from reader(batch_rows)
 
 
 def _duckdb() -> Any:

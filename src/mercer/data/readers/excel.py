@@ -14,12 +14,12 @@ from mercer._errors import DataError, EmptyDataError
 from mercer._memory import refuse_beyond_memory
 from mercer._optional import require
 from mercer._suggest import did_you_mean, listed
-from mercer.data.readers.base import BATCH_ROWS, Reading, TablePart, TableReader, what_failed
+from mercer.data.readers.base import Reading, TablePart, TableReader, what_failed
 from mercer.data.readers.cells import column_of, is_blank, text_of
 from mercer.data.readers.separated import is_header
 
 EXCEL = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
-#: bytes that calamine allocates for a cell, blank ones inside the used area included
+#: bytes that calamine allocates for a cell, including blank cells inside the used area
 CELL_BYTES = 32
 #: the used area that a sheet of .xlsx declares at its beginning
 DIMENSION = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"')
@@ -29,7 +29,7 @@ Cells = list[list[Any]]
 
 @dataclass(frozen=True)
 class Excel(TableReader):
-    """A sheet of a workbook: the named one, else the first that is not empty.
+    """Reader of a sheet of a workbook: the named one, else the first that is not empty.
 
     Rows above the table with a single filled cell, such as a title, are dropped.
     """
@@ -50,12 +50,12 @@ class Excel(TableReader):
         return [f"x{j}" for j in range(len(cells[0]))]
 
     def table(self) -> Any:
-        return self.finished(self._table)
+        return self.finish(self._table)
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         table = self.table().select(list(columns))
-        for start in range(0, table.num_rows, BATCH_ROWS):
-            part = table.slice(start, BATCH_ROWS)
+        for start in range(0, table.num_rows, self.reading.batch_rows):
+            part = table.slice(start, self.reading.batch_rows)
             yield TablePart(part, (start + part.num_rows) / table.num_rows)
 
     @cached_property
@@ -65,7 +65,7 @@ class Excel(TableReader):
         sheet, (_, cells) = self._sheet
         body = cells[1:] if self._named else cells
         if not body:
-            raise EmptyDataError(f"Sheet {sheet!r} of {self.path.name!r} has names of columns, but no rows.")
+            raise EmptyDataError(f"Sheet {sheet!r} of {self.path.name!r} has column names, but no rows.")
         verbatim, text = self.reading.verbatim, self.reading.text_columns
         columns = [
             column_of(values, () if name in verbatim else self.reading.markers, text=name in text)

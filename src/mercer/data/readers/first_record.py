@@ -11,11 +11,11 @@ import re
 from functools import lru_cache
 from typing import BinaryIO, NamedTuple
 
-#: lines before the first record that hold nothing
-BLANK = re.compile(r"\ufeff?(?:[ \t\f\v]*+(?:\r\n?|\n))*+")
+#: blank lines before the first record
+BLANK_LINES = re.compile(r"\ufeff?(?:[ \t\f\v]*+(?:\r\n?|\n))*+")
 LINE_END = re.compile(r"\r\n?|\n")
-#: pairs of quotation marks at the end of a file that are looked at before all of it is
-MOST_PAIRS = 1000
+#: runs of quotation marks that are checked from the end of a file before the whole file is searched
+MAX_QUOTE_RUNS = 1000
 QUOTED = r'"((?:[^"]|"")*+)(?:"|\Z)'
 
 
@@ -30,11 +30,11 @@ class Record(NamedTuple):
 def first_record(text: str, separator: str, *, quoted: bool, names: bool = False) -> Record:
     """Return the first record that is not blank; in a line of names, blanks before a quotation mark are ignored."""
     field = _field(separator, quoted, names)
-    start = place = BLANK.match(text).end()  # type: ignore[union-attr]
+    start = place = BLANK_LINES.match(text).end()  # type: ignore[union-attr]
     fields = []
     while True:
         found = field.match(text, place)
-        assert found is not None  # nothing is a field, too
+        assert found is not None  # an empty field also matches
         inside = next((part for part in found.groups()[:2] if part is not None), None)
         fields.append(("" if inside is None else inside.replace('""', '"')) + (found["rest"] or ""))
         place = found.end()
@@ -44,7 +44,7 @@ def first_record(text: str, separator: str, *, quoted: bool, names: bool = False
 
 def most_frequent(separators: str, text: str) -> str:
     """Return the character that is most frequent in the first line outside quotation marks, or anywhere in it."""
-    text = text[BLANK.match(text).end() :]  # type: ignore[union-attr]
+    text = text[BLANK_LINES.match(text).end() :]  # type: ignore[union-attr]
     for line in (_first_line(re.sub(rf"(?<![^{re.escape(separators)}\r\n]){QUOTED}", "", text)), _first_line(text)):
         if any(separator in line for separator in separators):
             return max(separators, key=line.count)
@@ -76,7 +76,7 @@ def _may_be_unclosed(octets: mmap.mmap, mark: bytes) -> bool:
     occur.
     """
     stop = len(octets)
-    for _ in range(MOST_PAIRS):
+    for _ in range(MAX_QUOTE_RUNS):
         if (last := octets.rfind(b'"', 0, stop)) < 0:
             return False
         stop = last
@@ -95,7 +95,7 @@ def _first_line(text: str) -> str:
 def _field(separator: str, quoted: bool, names: bool) -> re.Pattern[str]:
     mark = re.escape(separator)
     after = rf"(?P<rest>[^{mark}\r\n]*+)"
-    # both groups of what is in quotation marks exist always, so that they can be asked for
+    # "((?!))" never matches, but keeps the number of groups the same
     marked = QUOTED if quoted else "((?!))"
     spaced = rf' ++"((?:[^"\r\n]|"")*+)" *+(?={mark}|[\r\n]|\Z)' if quoted and names else "((?!))"
     return re.compile(rf"(?:{spaced}|(?:{marked})?{after})(?P<end>{mark}|\r\n?|\n|\Z)")

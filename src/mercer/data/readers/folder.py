@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mercer.data.readers.base import Reading, TablePart, TableReader, concatenated, same_columns
+from mercer.data.readers.base import Reading, TablePart, TableReader, concatenate_tables, same_columns
 
 
 @dataclass(frozen=True)
 class Folder(TableReader):
-    """Files in the order of their names, read with the same options."""
+    """Reader of the files of a folder in the order of their names, with the same options."""
 
     path: Path
     reading: Reading
@@ -31,7 +31,7 @@ class Folder(TableReader):
 
     def table(self) -> Any:
         names = self.names()
-        return concatenated([file.table().select(names) for file in self.files], self.path)
+        return concatenate_tables([file.table().select(names) for file in self.files], self.path)
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         self.names()

@@ -13,20 +13,26 @@ from typing import Any, NoReturn
 from mercer._errors import DataError, EmptyDataError
 from mercer._memory import refuse_beyond_memory
 from mercer._suggest import quoted
-from mercer.data.readers.base import TOO_LARGE, Reading, TablePart, TableReader, concatenated, what_failed
+from mercer.data.readers.base import (
+    TEXT_BLOCK_BYTES,
+    TOO_LARGE_REMEDY,
+    Reading,
+    TablePart,
+    TableReader,
+    concatenate_tables,
+    what_failed,
+)
 from mercer.data.readers.lines import whole_lines
 
 JSON = frozenset({".json", ".jsonl", ".ndjson"})
 
-#: a row that is nothing: to pyarrow an object without columns, unless it comes first
-NO_OBJECT = re.compile(rb"(?:\A|[\r\n])[ \t]*null")
-#: bytes of lines that are read at once
-BLOCK = 1 << 22
+#: a row "null", which pyarrow reads as an object without columns unless it is the first one
+NULL_ROW = re.compile(rb"(?:\A|[\r\n])[ \t]*null")
 
 
 @dataclass(frozen=True)
 class JsonRows(TableReader):
-    """A reader of objects as rows; columns that an object does not name are missing in its row."""
+    """Reader of objects as rows; the columns that an object does not name are missing in its row."""
 
     path: Path
     reading: Reading
@@ -36,7 +42,7 @@ class JsonRows(TableReader):
         return "a JSON list" if self.is_list() else "a JSON object in each line"
 
     def names(self) -> list[str]:
-        """Names of the columns in the first rows; those of other rows would require reading them."""
+        """Return the names of the columns in the first block, since all names would require reading all rows."""
         return self.names_among(())
 
     def names_among(self, wanted: Sequence[str]) -> list[str]:
@@ -51,16 +57,16 @@ class JsonRows(TableReader):
         tables, held = [], 0
         for table, _ in self._tables():
             tables.append(table)
-            held += table.nbytes  # and will be copied once
-            refuse_beyond_memory(held, repr(self.path.name), TOO_LARGE)
-        return self.finished(concatenated(tables, self.path))
+            held += table.nbytes  # the tables are copied once more when they are concatenated
+            refuse_beyond_memory(held, repr(self.path.name), TOO_LARGE_REMEDY)
+        return self.finish(concatenate_tables(tables, self.path))
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         for table, share in self._tables():
-            yield TablePart(self.finished(_with_columns(table, columns)), share)
+            yield TablePart(self.finish(_with_columns(table, columns)), share)
 
     def is_list(self) -> bool:
-        """Whether the file is one list, which must be read as a whole."""
+        """Return whether the file is one list, which must be read as a whole."""
         with self._opened() as stream:
             start = bytes(stream.read(1 << 12)).removeprefix(codecs.BOM_UTF8).lstrip()
             while not start and (more := bytes(stream.read(1 << 12))):
@@ -69,23 +75,27 @@ class JsonRows(TableReader):
             raise EmptyDataError(f"{self.path.name!r} is empty.")
         return start.startswith(b"[")
 
+    @property
+    def _block_bytes(self) -> int:
+        return self.reading.block_bytes or TEXT_BLOCK_BYTES
+
     def _tables(self) -> Iterator[tuple[Any, float | None]]:
         if self.is_list():
             yield self._list(), 1.0
             return
-        size, seen, first_line = self.path.stat().st_size, 0, 1
+        size, done, first_line = self.path.stat().st_size, 0, 1
         with self._opened() as stream:
-            for lines in whole_lines(stream, BLOCK, file=self.path.name):
-                seen += len(lines)
+            for lines in whole_lines(stream, self._block_bytes, file=self.path.name):
+                done += len(lines)
                 if lines.strip():
-                    yield self._of_lines(lines, first_line), min(1.0, seen / size)
+                    yield self._parse_block(lines, first_line), min(1.0, done / size)
                 first_line += lines.count(b"\n")
 
-    def _of_lines(self, lines: bytes, first_line: int) -> Any:
+    def _parse_block(self, lines: bytes, first_line: int) -> Any:
         import pyarrow as pa
 
         try:
-            table = parsed(lines)
+            table = parse_json_lines(lines)
         except (pa.ArrowException, UnicodeError) as failure:
             self.refuse(lines, first_line, failure)
         if table.num_rows == 1 and table.num_columns and all(map(pa.types.is_struct, table.schema.types)):
@@ -96,8 +106,9 @@ class JsonRows(TableReader):
         return table
 
     def refuse(self, lines: bytes, first_line: int, failure: Exception) -> NoReturn:
-        """Raise an error that names the line that is not an object or has values of another type, else pyarrow's
-        error.
+        """Raise an error that names the first line that is not an object or has a value of another type.
+
+        If there is none, the error has pyarrow's message.
         """
         types: dict[str, str] = {}
         for number, line in enumerate(lines.splitlines(), start=first_line):
@@ -119,9 +130,9 @@ class JsonRows(TableReader):
         try:
             row = json.loads(line.decode("utf-8-sig"))
         except (ValueError, RecursionError) as failure:
-            raise DataError(f"Line {number} of {self.path.name!r} is no JSON: {what_failed(failure)}.") from None
+            raise DataError(f"Line {number} of {self.path.name!r} is not JSON: {what_failed(failure)}.") from None
         if not isinstance(row, dict):
-            raise DataError(f'Line {number} of {self.path.name!r} is no object like {{"column": 1}}.')
+            raise DataError(f'Line {number} of {self.path.name!r} is not an object like {{"column": 1}}.')
         return row
 
     def _list(self) -> Any:
@@ -129,28 +140,28 @@ class JsonRows(TableReader):
 
         blocks = []
         with self._opened() as stream:
-            while block := bytes(stream.read(BLOCK)):
+            while block := bytes(stream.read(self._block_bytes)):
                 blocks.append(block)
-                refuse_beyond_memory(len(blocks) * BLOCK, repr(self.path.name), TOO_LARGE)
+                refuse_beyond_memory(len(blocks) * self._block_bytes, repr(self.path.name), TOO_LARGE_REMEDY)
         try:
             rows = json.loads(b"".join(blocks))
         except (ValueError, RecursionError) as failure:
-            raise DataError(f"{self.path.name!r} is no JSON: {what_failed(failure)}.") from None
+            raise DataError(f"{self.path.name!r} is not JSON: {what_failed(failure)}.") from None
         if not rows:
-            raise EmptyDataError(f"{self.path.name!r} holds no rows.")
+            raise EmptyDataError(f"{self.path.name!r} has no rows.")
         odd = next((number for number, row in enumerate(rows) if not isinstance(row, dict)), None)
         if odd is not None:
-            raise DataError(f'Entry {odd} of {self.path.name!r} is no object like {{"column": 1}}.')
+            raise DataError(f'Entry {odd} of {self.path.name!r} is not an object like {{"column": 1}}.')
         names = list(dict.fromkeys(name for row in rows for name in row))
         columns = {}
         for name in names:
             try:
-                name.encode()  # or it is no name
+                name.encode()  # lone surrogates raise a UnicodeError
                 columns[name] = pa.array([row.get(name) for row in rows])
             except (pa.ArrowException, UnicodeError, OverflowError, TypeError) as failure:
                 raise DataError(
-                    f"Column {name!r} of {self.path.name!r} holds values of several types, or such as no column holds: "
-                    f"{what_failed(failure)}."
+                    f"Column {name!r} of {self.path.name!r} holds values of several types, or of types that columns "
+                    f"cannot have: {what_failed(failure)}."
                 ) from None
         return pa.table(columns)
 
@@ -163,8 +174,8 @@ class JsonRows(TableReader):
             raise DataError(f"{self.path.name!r} cannot be opened: {what_failed(failure)}.") from None
 
 
-def parsed(lines: bytes, types: Any = None) -> Any:
-    """Return the rows of complete lines: the columns of a pyarrow schema, or all that they name."""
+def parse_json_lines(lines: bytes, types: Any = None) -> Any:
+    """Return the rows of complete lines with the columns of a pyarrow schema, or by default all that they name."""
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
@@ -180,18 +191,16 @@ def parsed(lines: bytes, types: Any = None) -> Any:
 
 
 def _refuse_crashes(lines: bytes) -> None:
-    """Raise the errors that pyarrow lacks: it accepts bytes that are not text, and crashes if the first line is
-    null.
-    """
+    """Raise an error for bytes that are not text, which pyarrow accepts, and for null rows, on which it may crash."""
     import pyarrow as pa
 
     lines.decode()
-    if NO_OBJECT.search(lines):
-        raise pa.ArrowInvalid("a line is no object")
+    if NULL_ROW.search(lines):
+        raise pa.ArrowInvalid("a line is not an object")
 
 
 def _with_columns(table: Any, columns: Sequence[str]) -> Any:
-    """Return these columns, missing if no object names them."""
+    """Return the table with these columns; those that no object names are missing values."""
     import pyarrow as pa
 
     for name in columns:

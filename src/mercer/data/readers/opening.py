@@ -20,7 +20,7 @@ from mercer.data.readers.separated import CODECS, SEPARATORS, Separated
 from mercer.data.readers.sqlite import SQLITE, SQLite, begins_like_sqlite
 from mercer.data.readers.unpacking import ending_by_content, plain_file
 
-#: endings -> who reads such files, and what they are called
+#: readers and names of formats, by endings of files
 FORMATS: tuple[tuple[frozenset[str], type[Any], str], ...] = (
     (frozenset(SEPARATORS), Separated, "CSV"),
     (PARQUET, Parquet, "Parquet"),
@@ -30,12 +30,12 @@ FORMATS: tuple[tuple[frozenset[str], type[Any], str], ...] = (
     (SQLITE, SQLite, "SQLite"),
     (DUCKDB, DuckDB, "DuckDB"),
 )
-CALLED = {ending: name for endings, _, name in FORMATS for ending in endings}
-#: what begins like https:// or s3://, of which paths leave one stroke; a drive has one letter only
+FORMAT_NAMES = {ending: name for endings, _, name in FORMATS for ending in endings}
+#: an address such as https:// or s3://, of which `Path` keeps one slash; the name of a drive has a single letter
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)")
 #: endings of files that only `mercer.data.open` reads
 SVMLIGHT = frozenset({".svm", ".svmlight", ".libsvm"})
-#: formats that are databases, to which a query can be put
+#: formats of databases, which execute queries
 DATABASES = ("DuckDB", "SQLite")
 
 
@@ -58,7 +58,7 @@ def read_table(
     path : str or Path
         A CSV, TSV, JSON, Parquet, Arrow, Excel (.xlsx, .xlsb, .xls, .ods), SQLite or DuckDB file; such a file
         compressed by gzip, bz2, zstd, lz4 or xz, or in a zip archive (`archive.zip`, or `archive.zip/train.csv` where
-        it holds several); a folder of such files; or "-" for standard input.
+        it has several); a folder of such files; or "-" for standard input.
     header : bool, default=None
         Whether the first line or row holds names. By default it does unless one of its fields is a number or missing;
         columns without a name are x0, x1, …
@@ -69,7 +69,7 @@ def read_table(
     sql : str, default=None
         Query to a database, or the name of a table. Not needed where there is only one table.
     reading : Reading, default=None
-        Everything else that is known about the file.
+        Further options.
 
     Returns
     -------
@@ -98,25 +98,27 @@ def open_rows(path: str | Path, reading: Reading | None = None) -> TableReader:
     path : str or Path
         As in `read_table`.
     reading : Reading, default=None
-        What is known about it; the rest is guessed.
+        Options; those that are not given are inferred.
 
     Returns
     -------
-    rows : Rows
-        `.described` says what was guessed, `.table()` reads all rows, `.parts(columns)` some at a time.
+    rows : TableReader
+        `.described` is the inferred format, `.table()` reads all rows, `.parts(columns)` a block of rows at a time.
     """
     reading = reading or Reading()
     try:
         file = plain_file(path)
         if not file.exists():
-            raise DataNotFoundError(nothing_at(Path(path)))
+            raise DataNotFoundError(describe_absence(Path(path)))
         rows = _folder(file, reading) if file.is_dir() else _file(file, reading)
     except PermissionError:
-        raise DataError(f"{str(path)!r} cannot be read: permission denied. Get the right to read it.") from None
+        raise DataError(
+            f"{str(path)!r} cannot be read: permission denied. Ask for the permission to read it."
+        ) from None
     if reading.sql is not None and not isinstance(rows, DuckDB | SQLite):
-        raise DataError(f"A query (--sql) is put to a SQLite or DuckDB file, which {rows.path.name!r} is not.")
+        raise DataError(f"A query (--sql) is for a SQLite or DuckDB file, which {rows.path.name!r} is not.")
     if reading.sheet is not None and not isinstance(rows, Excel):
-        raise DataError(f"A sheet (--sheet) is one of an Excel file, which {rows.path.name!r} is not.")
+        raise DataError(f"A sheet (--sheet) is for an Excel file, which {rows.path.name!r} is not.")
     if reading.held or reading.kinds:
         rows.check()
     return rows
@@ -130,35 +132,35 @@ def ending_of(path: Path) -> str:
 
 def is_data(path: Path) -> bool:
     """Return whether the ending of a file is that of a supported format."""
-    return ending_of(path) in CALLED
+    return ending_of(path) in FORMAT_NAMES
 
 
 def format_of(path: Path, reading: Reading) -> str:
-    """Return what files like this are called: 'CSV', 'Parquet', …; refused where neither name nor content tells."""
+    """Return the name of the format of a file, 'CSV', 'Parquet', …, by its ending or its first bytes."""
     ending = ending_of(path)
     if ending in SQLITE & DUCKDB:
         return "SQLite" if begins_like_sqlite(path) else "DuckDB"
-    if ending in CALLED:
-        return CALLED[ending]
+    if ending in FORMAT_NAMES:
+        return FORMAT_NAMES[ending]
     if ending in SVMLIGHT:
         raise DataError(
-            f"{path.name!r} is a file of svmlight, whose columns have no names: it is read in Python, by "
-            "mercer.data.open. Elsewhere, write it as CSV or Parquet."
+            f"{path.name!r} is an svmlight file, whose columns have no names: only mercer.data.open reads it. Write it "
+            "as CSV or Parquet."
         )
     if reading.separator is not None:
         return "CSV"
     if (found := ending_by_content(path)) is not None:
-        return CALLED[found]
+        return FORMAT_NAMES[found]
     raise DataError(
-        f"The ending of {path.name!r} does not tell how to read it. Known endings are {listed(_endings())}. If its "
-        "fields are separated, name the separator (on the command line --separator)."
+        f"The format of {path.name!r} does not follow from its ending; known endings are {listed(_endings())}. If its "
+        "fields are separated, give the separator (on the command line --separator)."
     )
 
 
 def _file(path: Path, reading: Reading) -> TableReader:
     path = plain_file(path)
     named = format_of(path, reading)
-    with path.open("rb"):  # or a reason why not
+    with path.open("rb"):  # raises an error if the file cannot be read
         rows: TableReader = next(reader for _, reader, name in FORMATS if name == named)(path, reading)
     return rows
 
@@ -183,7 +185,7 @@ def _folder(path: Path, reading: Reading) -> TableReader:
             f"{str(path)!r} is a folder without data: no file in it ends in {listed(_endings())}. Name another folder, "
             "or a file."
         )
-    formats = sorted({CALLED[ending_of(file)] for file in files})
+    formats = sorted({FORMAT_NAMES[ending_of(file)] for file in files})
     if len(formats) > 1 or formats[0] in DATABASES:
         raise DataError(
             f"{str(path)!r} is a folder of {' and '.join(formats)} files, which are not one table. Name one of its "
@@ -199,31 +201,31 @@ def _holds_parquet(folder: Path) -> bool:
 
 
 def is_hidden(file: Path, folder: Path) -> bool:
-    """Return whether a part of the path inside the folder begins with a dot or an underscore, which marks other files
-    than data.
+    """Return whether a part of the path inside the folder begins with a dot or an underscore, as files other than data
+    do.
     """
     return any(part[0] in "._" for part in file.relative_to(folder).parts)
 
 
 def _endings() -> list[str]:
-    return [*SEPARATORS, *sorted(CALLED.keys() - SEPARATORS.keys())]
+    return [*SEPARATORS, *sorted(FORMAT_NAMES.keys() - SEPARATORS.keys())]
 
 
-def nothing_at(path: Path) -> str:
-    """Return the error that a file does not exist, with the files that may have been meant."""
+def describe_absence(path: Path) -> str:
+    """Return the message that a file does not exist, with the names of files that may have been meant."""
     if (address := ADDRESS.match(str(path))) is not None:
         written = f"{address[1]}://{address[2]}"
-        return f"{written!r} is an address, and addresses are not read: fetch the file first, and give its path."
+        return f"{written!r} is an address, not a file. Download the file, and give its path."
     if not path.parent.is_dir():
-        return f"There is no file {str(path)!r}, nor a folder {str(path.parent)!r}; check the path."
+        return f"There is neither a file {str(path)!r} nor a folder {str(path.parent)!r}; check the path."
     if not (files := _files_in(path.parent)):
-        return f"There is no file {str(path)!r}, nor any other file of data beside it; check the path."
+        return f"There is no file {str(path)!r}, and no other data file in its folder; check the path."
     return f"There is no file {str(path)!r}. {did_you_mean(path.name, files)}"
 
 
 def _files_in(folder: Path, besides: frozenset[str] = frozenset()) -> list[str]:
-    """Return the files that may have been meant."""
-    known = CALLED.keys() - besides
+    """Return the names of the data files in a folder."""
+    known = FORMAT_NAMES.keys() - besides
     return sorted(
         file.name
         for file in folder.iterdir()

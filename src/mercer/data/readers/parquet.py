@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError
+from mercer.data.readers.arrow_types import merge_types, types_of
 from mercer.data.readers.base import (
-    BATCH_ROWS,
     TYPED,
     Reading,
     TablePart,
@@ -19,14 +19,13 @@ from mercer.data.readers.base import (
     same_columns,
     what_failed,
 )
-from mercer.data.readers.merging import merged, types_of
 
 PARQUET = frozenset({".parquet", ".pq"})
 
 
 @dataclass(frozen=True)
 class Parquet(TableReader):
-    """A Parquet file, or a folder of them, possibly with subfolders for the values of some columns."""
+    """Reader of a Parquet file, or of a folder of them, whose subfolders may stand for the values of some columns."""
 
     path: Path
     reading: Reading
@@ -37,27 +36,27 @@ class Parquet(TableReader):
 
     def names(self) -> list[str]:
         with self._explained():
-            return [str(name) for name in self._set().schema.names]
+            return [str(name) for name in self._dataset().schema.names]
 
     def table(self) -> Any:
         from pyarrow import parquet
 
         with self._explained():
             self._refuse_other_columns()
-            return self.finished(parquet.read_table(self.path))
+            return self.finish(parquet.read_table(self.path))
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         import pyarrow as pa
 
         with self._explained():
             self._refuse_other_columns()
-            rows, seen = self._set(), 0
+            rows, done = self._dataset(), 0
             total = max(1, rows.count_rows())
-            for batch in rows.to_batches(columns=list(columns), batch_size=BATCH_ROWS):
-                seen += batch.num_rows
-                yield TablePart(self.finished(pa.Table.from_batches([batch])), seen / total)
+            for batch in rows.to_batches(columns=list(columns), batch_size=self.reading.batch_rows):
+                done += batch.num_rows
+                yield TablePart(self.finish(pa.Table.from_batches([batch])), done / total)
 
-    def _set(self) -> Any:
+    def _dataset(self) -> Any:
         from pyarrow import dataset
 
         return dataset.dataset(self.path, format="parquet", partitioning="hive")
@@ -66,12 +65,12 @@ class Parquet(TableReader):
         """Raise an error if the files of a folder have different columns; pyarrow would add missing values or cast
         words to numbers.
         """
-        first, *others = [(Path(file.path).name, file.physical_schema) for file in self._set().get_fragments()]
+        first, *others = [(Path(file.path).name, file.physical_schema) for file in self._dataset().get_fragments()]
         for name, schema in others:
             same_columns(schema.names, first[1].names, name, first[0])
         found = [(repr(name), types_of(schema, repr(name))) for name, schema in (first, *others)]
         held = {name: what for name, what in self.reading.held.items() if what not in TYPED}
-        merged(found, first[1].names, held_types(held, first[1].names))
+        merge_types(found, first[1].names, held_types(held, first[1].names))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -79,7 +78,11 @@ class Parquet(TableReader):
 
         try:
             yield
-        except (pa.ArrowException, OSError, UnicodeError) as failure:  # names of columns that are no text
+        except (
+            pa.ArrowException,
+            OSError,
+            UnicodeError,
+        ) as failure:  # UnicodeError: names of columns that are not text
             raise DataError(
                 f"{self.path.resolve().name!r} cannot be read as Parquet: {what_failed(failure)}."
             ) from None

@@ -1,4 +1,4 @@
-"""Files of separated fields: CSV, TSV."""
+"""Reader of files of separated fields: CSV, TSV."""
 
 from __future__ import annotations
 
@@ -17,43 +17,53 @@ from typing import Any
 from mercer._errors import DataError, EmptyDataError
 from mercer._memory import refuse_beyond_memory
 from mercer._suggest import quoted
-from mercer.data.packed import Packed
-from mercer.data.readers.base import TOO_LARGE, Reading, TablePart, TableReader, held_types, spells_numbers, what_failed
+from mercer.data.compressed_pickle import CompressedPickle
+from mercer.data.readers.base import (
+    TEXT_BLOCK_BYTES,
+    TOO_LARGE_REMEDY,
+    Reading,
+    TablePart,
+    TableReader,
+    held_types,
+    spells_numbers,
+    what_failed,
+)
 from mercer.data.readers.first_record import Record, first_record, lines_in, most_frequent, unclosed_quote
 from mercer.data.select import set_columns
 
-#: ending -> characters that may separate fields; the one that the first line holds most often does
+#: characters that may separate fields, by the ending of a file; the most frequent one in the first line does
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
-NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", " ": "spaces", "|": "bars"}
+#: names of separators in descriptions
+SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", " ": "spaces", "|": "bars"}
 
-#: endings of compressed files -> what pyarrow calls the way back
+#: pyarrow's codecs of compressed files by their endings
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
-#: spaces on either side of a word for a missing value, and one more, among which numbers are still numbers
-MOST_SPACES = 5
-#: bytes that are searched for blanks in the time in which pyarrow learns the words with blanks for one column
-BYTES_PER_COLUMN = 1 << 20
-#: bytes in which the first line of a file must end
-LONGEST_HEADER = 1 << 20
-#: how pyarrow complains of a value
-ODD = re.compile(r"column #(\d+): (?:Row #\d+: )?CSV conversion error to (.+): invalid value '(.*)'", re.DOTALL)
-#: bytes that are read at once, piece by piece: some ten thousand rows
-BLOCK = 1 << 22
+#: a word for a missing value in a column of numbers may have fewer spaces than this on either side
+MAX_SPACES = 5
+#: bytes that can be searched for spaces in the time that pyarrow takes to prepare the words with spaces for one column
+SEARCHED_BYTES_PER_COLUMN = 1 << 20
+#: largest number of bytes of the first line of a file
+MAX_HEADER_LINE_BYTES = 1 << 20
+#: pyarrow's error about a value
+CONVERSION_ERROR = re.compile(
+    r"column #(\d+): (?:Row #\d+: )?CSV conversion error to (.+): invalid value '(.*)'", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
-class Dialect(Packed):
+class Dialect(CompressedPickle):
     """The separator, the names and the encoding of fields."""
 
-    #: its name
+    #: the name of the file, for messages
     file: str
     names: tuple[str, ...]
     separator: str
     #: whether fields may be in quotation marks
     quoted: bool
     encoding: str
-    #: words that stand for missing values
+    #: words for missing values
     missing: tuple[str, ...]
-    #: whether there may be blanks around them: pyarrow takes milliseconds for each column to learn the words with these
+    #: whether there may be spaces around them; pyarrow takes milliseconds per column to prepare the words with spaces
     spaced: bool = True
 
     def options(self, columns: Sequence[str], types: Mapping[str, Any]) -> tuple[Any, Any, Any]:
@@ -67,13 +77,13 @@ class Dialect(Packed):
         missing = [
             " " * before + word + " " * after
             for word in self.missing
-            for before in range(MOST_SPACES if self.spaced else 1)
-            for after in range(MOST_SPACES if self.spaced else 1)
+            for before in range(MAX_SPACES if self.spaced else 1)
+            for after in range(MAX_SPACES if self.spaced else 1)
         ]
         convert = arrow_csv.ConvertOptions(
             null_values=missing,
-            strings_can_be_null=False,  # `trimmed` knows which of them are
-            # not 0 and 1: what they are would depend on the words in other lines
+            strings_can_be_null=False,  # `trim` replaces the words for missing values
+            # without 0 and 1, whose type would depend on the words in other lines
             true_values=["true", "True", "TRUE"],
             false_values=["false", "False", "FALSE"],
             include_columns=list(columns),
@@ -81,15 +91,16 @@ class Dialect(Packed):
         )
         return read, parse, convert
 
-    def trimmed(self, table: Any, reading: Reading | None = None) -> Any:
-        """Return text without surrounding white space, null for words for missing values; verbatim columns are null
-        only if empty.
+    def trim(self, table: Any, reading: Reading | None = None) -> Any:
+        """Return strings without surrounding white space, and null for words for missing values.
+
+        Verbatim columns are null only if empty.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        types = table.schema.types  # once: pyarrow makes the list of all columns anew
-        handed_on = frozenset(() if reading is None else reading.verbatim)
+        types = table.schema.types  # pyarrow creates this list at every access
+        verbatim = frozenset(() if reading is None else reading.verbatim)
         changed: dict[int, tuple[str, Any]] = {}
         for position, name in enumerate(table.column_names):
             if pa.types.is_binary(types[position]):
@@ -99,16 +110,16 @@ class Dialect(Packed):
                 )
             if pa.types.is_string(types[position]):
                 written = table.column(position)
-                text = written if name in handed_on else pc.utf8_trim_whitespace(written)
-                gaps = self.missing if reading is None else reading.markers_in(name)
-                absent = pc.is_in(text, value_set=pa.array(gaps, pa.string()))
+                text = written if name in verbatim else pc.utf8_trim_whitespace(written)
+                markers = self.missing if reading is None else reading.markers_in(name)
+                absent = pc.is_in(text, value_set=pa.array(markers, pa.string()))
                 changed[position] = (name, pc.if_else(absent, pa.scalar(None, pa.string()), text))
         return set_columns(table, changed)
 
 
 @dataclass(frozen=True)
 class Separated(TableReader):
-    """A reader of fields in lines; separator and names are given, or inferred from the first line."""
+    """Reader of lines of fields; separator and names are given, or inferred from the first line."""
 
     path: Path
     reading: Reading
@@ -117,7 +128,7 @@ class Separated(TableReader):
     def described(self) -> str:
         names = "names in the first line" if self._named else "no line with names"
         encoding = "" if self._encoding == "utf-8" else f", decoded as {self._encoding}"
-        return f"fields separated by {NAMED.get(self._separator, repr(self._separator))}, {names}{encoding}"
+        return f"fields separated by {SEPARATOR_NAMES.get(self._separator, repr(self._separator))}, {names}{encoding}"
 
     @property
     def likely_decimal(self) -> str | None:
@@ -136,13 +147,13 @@ class Separated(TableReader):
     def table(self) -> Any:
         types = held_types(self.reading.held, self.names())
         self._refuse_unclosed()
-        if self.path.suffix.lower() in CODECS:  # whatever its size on the disk
-            refuse_beyond_memory(self._scan[1], f"{self.path.name!r}, decompressed,", TOO_LARGE)
+        if self.path.suffix.lower() in CODECS:  # the size on the disk is not that of the rows
+            refuse_beyond_memory(self._scan[1], f"{self.path.name!r}, decompressed,", TOO_LARGE_REMEDY)
         with self._explained():
             table = self._read(types)
             if self.reading.decimal == ",":
                 table = self._with_decimal_commas(table, types)
-        return self.finished(table)
+        return self.finish(table)
 
     def _read(self, types: Mapping[str, Any]) -> Any:
         """Return all rows; columns of numbers in a local format such as 1.234,5 are strings."""
@@ -153,15 +164,15 @@ class Separated(TableReader):
         try:
             table = arrow_csv.read_csv(self.path, read_options=read, parse_options=parse, convert_options=convert)
         except pa.ArrowInvalid as failure:
-            odd = ODD.search(str(failure))
-            name = None if odd is None else self.names()[int(odd[1])]
+            error = CONVERSION_ERROR.search(str(failure))
+            name = None if error is None else self.names()[int(error[1])]
             if name is None or types.get(name) != pa.float64():
                 raise
             table = self._read({**types, name: pa.string()})
             if not spells_numbers(table.column(name), self.reading.decimal):
                 raise
             return table
-        return self.dialect.trimmed(table, self.reading)
+        return self.dialect.trim(table, self.reading)
 
     def _with_decimal_commas(self, table: Any, types: Mapping[str, Any]) -> Any:
         """Return numbers with points as strings if the points separate thousands: 1.234 is not a fraction."""
@@ -181,38 +192,42 @@ class Separated(TableReader):
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         for table, share in self.stream(columns, held_types(self.reading.held, columns)):
-            yield TablePart(self.finished(table), share)
+            yield TablePart(self.finish(table), share)
 
     def stream(
-        self, columns: Sequence[str], types: Mapping[str, Any], ragged: Callable[[Any], str] | None = None
+        self, columns: Sequence[str], types: Mapping[str, Any], on_ragged_line: Callable[[Any], str] | None = None
     ) -> Iterator[tuple[Any, float]]:
-        """Yield columns, some with known pyarrow types, a part of the rows at a time, and the share of the file read
-        with them.
+        """Yield blocks of rows, with the share of the file that has been read.
 
-        `ragged` is called for a line with another number of fields and returns "skip" or "error".
+        `types` are known pyarrow types of some columns. `on_ragged_line` is called for a line with another number of
+        fields, and returns "skip" or "error".
         """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         read, parse, convert = self._options(columns, types)
         self._refuse_unclosed()
-        read.block_size = BLOCK
-        if ragged is not None:
-            parse.invalid_row_handler = ragged
+        read.block_size = self._block_bytes
+        if on_ragged_line is not None:
+            parse.invalid_row_handler = on_ragged_line
         size = max(1, self.path.stat().st_size)
         with self._explained(), pa.OSFile(str(self.path)) as raw:
             reader = arrow_csv.open_csv(
                 _decompressed(raw, self.path), read_options=read, parse_options=parse, convert_options=convert
             )
             for batch in reader:
-                table = self.dialect.trimmed(pa.Table.from_batches([batch]), self.reading)
+                table = self.dialect.trim(pa.Table.from_batches([batch]), self.reading)
                 yield table, min(1.0, raw.tell() / size)
 
-    # What the first line tells.
+    # Inference from the first line.
+
+    @property
+    def _block_bytes(self) -> int:
+        return self.reading.block_bytes or TEXT_BLOCK_BYTES
 
     @cached_property
     def _encoding(self) -> str:
-        """The given encoding; else by the byte order mark, UTF-8 if all bytes are valid, otherwise cp1252."""
+        """The given encoding, or UTF-16 with a byte order mark, UTF-8 if all bytes are valid, otherwise cp1252."""
         if self.reading.encoding is None:
             if self._start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 return "utf-16"
@@ -231,41 +246,39 @@ class Separated(TableReader):
 
         try:
             with pa.input_stream(str(self.path)) as stream:
-                return bytes(stream.read(LONGEST_HEADER))
+                return bytes(stream.read(MAX_HEADER_LINE_BYTES))
         except OSError as failure:
             raise DataError(f"{self.path.name!r} cannot be opened: {what_failed(failure)}.") from None
 
     @cached_property
     def _scan(self) -> tuple[bool, int]:
-        """Return whether all of the file is UTF-8 (a quick check for ASCII), and its bytes, decompressed."""
+        """Whether the whole file is UTF-8 (a quick check if it is ASCII), and the number of its decompressed bytes."""
         import pyarrow as pa
 
         decoder, is_utf8, size = codecs.getincrementaldecoder("utf-8")(), True, 0
         try:
             with pa.input_stream(str(self.path)) as stream:
-                while block := bytes(stream.read(BLOCK)):
+                while block := bytes(stream.read(self._block_bytes)):
                     size += len(block)
                     if is_utf8 and not (block.isascii() and decoder.getstate() == (b"", 0)):
                         is_utf8 = _decodes(decoder, block)
         except OSError:
-            return True, size  # a damaged file is for the reader to refuse
+            return True, size  # the reader raises the error about a damaged file
         return is_utf8 and _decodes(decoder, b"", final=True), size
 
     @cached_property
     def _may_be_spaced(self) -> bool:
-        """Return whether there may be blanks at the ends of fields; True if a search would take longer than it
-        saves.
-        """
+        """Whether there may be spaces at the ends of fields; True if a search would take longer than it saves."""
         import pyarrow as pa
 
         separator, blank = self._separator.encode(self._encoding, "replace"), b" "
-        if " ".encode(self._encoding) != blank or self._scan[1] > len(self.names()) * BYTES_PER_COLUMN:
+        if " ".encode(self._encoding) != blank or self._scan[1] > len(self.names()) * SEARCHED_BYTES_PER_COLUMN:
             return True
         marks = [blank + end for end in (separator, b"\r", b"\n", b'"')]
         marks += [end + blank for end in (separator, b"\r", b"\n", b'"', codecs.BOM_UTF8)]
         last = b"\n"
         with suppress(OSError), pa.input_stream(str(self.path)) as stream:
-            while block := bytes(stream.read(BLOCK)):
+            while block := bytes(stream.read(self._block_bytes)):
                 octets = last + block
                 if blank in octets and any(mark in octets for mark in marks):
                     return True
@@ -274,14 +287,13 @@ class Separated(TableReader):
 
     @cached_property
     def _text(self) -> str:
-        """Return the beginning of the file without a byte order mark."""
+        """The beginning of the file without a byte order mark."""
         start = self._start.decode(self._encoding, errors="replace").removeprefix("\ufeff")
         if not start.strip():
             raise EmptyDataError(f"{self.path.name!r} is empty.")
         if "\0" in start:
             raise DataError(
-                f"{self.path.name!r} is not a file of text, whatever its ending says. Save it as CSV, or name its "
-                "encoding."
+                f"{self.path.name!r} is not a text file, despite its ending. Save it as CSV, or give its encoding."
             )
         return start
 
@@ -292,10 +304,10 @@ class Separated(TableReader):
             raise DataError(not_text(self.path.name, self._encoding))
         if record.stop == len(self._text):
             self._refuse_unclosed()
-            if len(self._start) == LONGEST_HEADER:
+            if len(self._start) == MAX_HEADER_LINE_BYTES:
                 raise DataError(
-                    f"The first line of {self.path.name!r} is longer than {LONGEST_HEADER:,} bytes. Is it a file of "
-                    "lines, and is the separator right (on the command line --separator)?"
+                    f"The first line of {self.path.name!r} is longer than {MAX_HEADER_LINE_BYTES:,} bytes. Check that "
+                    "it is a file of lines, and the separator (on the command line --separator)."
                 )
         return record
 
@@ -317,12 +329,12 @@ class Separated(TableReader):
 
     @property
     def _quoted(self) -> bool:
-        """Return whether quotation marks quote: in files separated by tabs only if the first line is quoted."""
+        """Whether quotation marks enclose fields: in files separated by tabs only if the first line begins with one."""
         return self._separator != "\t" or self._text.lstrip("\r\n").startswith('"')
 
     @cached_property
     def dialect(self) -> Dialect:
-        """Return everything needed to read any line."""
+        """Everything that is needed to read any line."""
         return Dialect(
             self.path.name,
             tuple(self.names()),
@@ -335,7 +347,7 @@ class Separated(TableReader):
 
     @property
     def body(self) -> tuple[int, int]:
-        """Return the byte offset and the line of the first row, for UTF-8 or single-byte encodings."""
+        """The byte offset and the line of the first row, for UTF-8 or single-byte encodings."""
         letters = self._start.decode("latin-1").removeprefix(codecs.BOM_UTF8.decode("latin-1"))
         record = first_record(letters, self._separator, quoted=self._quoted, names=self._named)
         mark = len(self._start) - len(letters)
@@ -344,13 +356,13 @@ class Separated(TableReader):
 
     def _options(self, columns: Sequence[str], types: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         read, parse, convert = self.dialect.options(columns, types)
-        # lines without anything count when rows are skipped, and would be in the place of the names
+        # pyarrow counts empty lines among skipped rows, and would take one for the line of names
         read.skip_rows = lines_in(self._text[: self._record().start])
         read.skip_rows_after_names = int(self._named)
         return read, parse, convert
 
     def _refuse_unclosed(self) -> None:
-        """Raise an error if a quotation mark is not closed; pyarrow would read all that follows as one field."""
+        """Raise an error if a quotation mark is not closed, since pyarrow would read the rest as one field."""
         if not self._quoted or self._encoding == "utf-16" or self.path.suffix.lower() in CODECS:
             return
         with self.path.open("rb") as file:
@@ -358,12 +370,12 @@ class Separated(TableReader):
         if place is not None:
             raise DataError(
                 f"Line {place} of {self.path.name!r} begins a field with a quotation mark that is never closed. Close "
-                "it; where it is text, write it twice, in quotation marks."
+                "it or, if it is part of the text, double it and enclose the field in quotation marks."
             )
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Return pyarrow's error with the line or the column named."""
+        """Convert errors of pyarrow to errors that name the line or the column."""
         import pyarrow as pa
 
         try:
@@ -371,20 +383,20 @@ class Separated(TableReader):
         except (pa.ArrowException, UnicodeError) as failure:
             if isinstance(failure, UnicodeError) or "UTF8" in str(failure):
                 raise DataError(not_text(self.path.name, self._encoding)) from None
-            if "columns, got" in str(failure) and (sentence := self._ragged_line()) is not None:
+            if "columns, got" in str(failure) and (sentence := self._describe_ragged_line()) is not None:
                 raise DataError(sentence) from None
-            if self._named and self._record(names=True).stop == len(self._text):  # pyarrow waits for an end of the line
-                raise EmptyDataError(f"{self.path.name!r} has names of columns, but no rows.") from None
+            if self._named and self._record(names=True).stop == len(self._text):  # pyarrow expects a line end
+                raise EmptyDataError(f"{self.path.name!r} has column names, but no rows.") from None
             if "straddl" in str(failure):
                 raise DataError(
-                    f"{self.path.name!r} has a row longer than {BLOCK:,} bytes, which is all that is read at once. Is "
-                    "a quotation mark missing? If not, keep such texts apart, or write the table as Parquet."
+                    f"{self.path.name!r} has a row longer than {self._block_bytes:,} bytes, the size of a block. Close "
+                    "an open quotation mark, leave out long texts, or write the table as Parquet."
                 ) from None
-            if (odd := ODD.search(str(failure))) is not None:
-                raise DataError(self._odd_value(int(odd[1]), odd[2], odd[3].strip())) from None
+            if (error := CONVERSION_ERROR.search(str(failure))) is not None:
+                raise DataError(self._describe_value(int(error[1]), error[2], error[3].strip())) from None
             raise DataError(f"{self.path.name!r} cannot be read: {what_failed(failure)}.") from None
 
-    def _ragged_line(self) -> str | None:
+    def _describe_ragged_line(self) -> str | None:
         """Return a sentence that names the first line with another number of fields than the first; None if there is
         none.
         """
@@ -393,20 +405,20 @@ class Separated(TableReader):
             if fields and len(fields) != expected:
                 return (
                     f"Line {line} of {self.path.name!r} has {len(fields)} fields, but the first line has {expected}. "
-                    "Put that line right, or name the separator (on the command line --separator)."
+                    "Correct the line, or give the separator (on the command line --separator)."
                 )
         return None
 
-    def _odd_value(self, position: int, kind: str, value: str) -> str:
+    def _describe_value(self, position: int, kind: str, value: str) -> str:
         """Return a sentence that names the column and line of a value that is not of its type."""
         name, records = self.names()[position], self._records()
         line = next((line for line, fields in records if [*map(str.strip, fields)][position:][:1] == [value]), None)
         where = "" if line is None else f" in line {line}"
         what = "numbers" if kind == "double" else f"values of the type {kind}"
         return (
-            f"Column {name!r} of {self.path.name!r} is to hold {what}, but is {quoted(value)}{where}. Put it right; if "
-            f"it stands for a missing value, say so (on the command line --missing {shlex.quote(value)}); a model that "
-            f"is to read words there is fitted to them (--kind {shlex.quote(f'{name}=category')})."
+            f"Column {name!r} of {self.path.name!r} must hold {what}, but is {quoted(value)}{where}. Correct it, "
+            f"declare it as a word for a missing value (on the command line --missing {shlex.quote(value)}), or fit "
+            f"the model with words in this column (--kind {shlex.quote(f'{name}=category')})."
         )
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
@@ -416,7 +428,7 @@ class Separated(TableReader):
             rules: Any = {"quoting": csv.QUOTE_MINIMAL if self._quoted else csv.QUOTE_NONE}
             reader = csv.reader(text, delimiter=self._separator, **rules)
             start = 0
-            with suppress(csv.Error):  # a field that is longer than it takes
+            with suppress(csv.Error):  # the limit on the length of a field
                 for fields in reader:
                     yield start + 1, fields
                     start = reader.line_num
@@ -444,10 +456,10 @@ def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, *, final: bool = 
 
 
 def not_text(file: str, encoding: str) -> str:
-    """Return the error that a file has another encoding, with a remedy."""
+    """Return the message that a file has another encoding."""
     tried = "neither UTF-8 nor cp1252" if encoding == "cp1252" else f"not {encoding}"
     return (
-        f"{file!r} is {tried} text. Name its encoding, e.g. encoding='latin-1' (on the command line --encoding "
+        f"{file!r} is {tried} text. Give its encoding, e.g. encoding='latin-1' (on the command line --encoding "
         "latin-1)."
     )
 

@@ -12,26 +12,18 @@ from urllib.parse import quote
 
 from mercer._errors import ColumnTypeError, DataError
 from mercer._suggest import listed
-from mercer.data.readers.base import BATCH_ROWS, Reading, TablePart, TableReader, what_failed
+from mercer.data.readers.base import Reading, TablePart, TableReader, what_failed
 from mercer.data.readers.cells import number_of
-from mercer.data.readers.sql import query_of, spelled
+from mercer.data.readers.sql import QueryInfo, query_of, quote_name
 
 if TYPE_CHECKING:
     import sqlite3
 
 SQLITE = frozenset({".sqlite", ".sqlite3", ".db"})
-#: how such a file begins, whatever it is called
+#: the first bytes of such a file
 SQLITE_START = b"SQLite format 3\0"
-#: an answer of SQLite has no more than 2,000 columns
-MOST_SUMS = 1600
-
-
-class SQLiteAnswer(NamedTuple):
-    """The columns and the number of rows of a query."""
-
-    #: pyarrow types by name
-    types: dict[str, Any]
-    rows: int
+#: largest number of sums in a query, since a result of SQLite has at most 2,000 columns
+MAX_SUMS = 1600
 
 
 class TypeCounts(NamedTuple):
@@ -45,7 +37,7 @@ class TypeCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class SQLite(TableReader):
-    """The rows of a query; without a query, of the only table.
+    """Reader of the result of a query or, without a query, of the only table.
 
     In SQLite every value has its own type. A column has the type that all its values have: whole numbers, numbers, or
     text. Numbers may be stored as text, for example after the import of a CSV file. In a column of numbers, words for
@@ -57,26 +49,26 @@ class SQLite(TableReader):
 
     @property
     def described(self) -> str:
-        left_out = [name for name in self._counts[0] if name not in self.answer.types]
+        left_out = [name for name in self._counts[0] if name not in self.info.types]
         return f"SQLite: {self.query}{f', without {listed(left_out)}, which holds bytes' if left_out else ''}"
 
     def names(self) -> list[str]:
-        return list(self.answer.types)
+        return list(self.info.types)
 
     def table(self) -> Any:
         import pyarrow as pa
 
-        types = self.answer.types
-        batches = list(self.batches(types, BATCH_ROWS))
-        return self.finished(pa.Table.from_batches(batches, pa.schema(list(types.items()))))
+        types = self.info.types
+        batches = list(self.batches(types, self.reading.batch_rows))
+        return self.finish(pa.Table.from_batches(batches, pa.schema(list(types.items()))))
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         import pyarrow as pa
 
-        seen, total = 0, max(1, self.answer.rows)
-        for batch in self.batches({name: self.answer.types[name] for name in columns}, BATCH_ROWS):
-            seen += batch.num_rows
-            yield TablePart(self.finished(pa.Table.from_batches([batch])), seen / total)
+        done, total = 0, max(1, self.info.rows)
+        for batch in self.batches({name: self.info.types[name] for name in columns}, self.reading.batch_rows):
+            done += batch.num_rows
+            yield TablePart(self.finish(pa.Table.from_batches([batch])), done / total)
 
     def tables(self) -> list[str]:
         """Return the names of the tables and views."""
@@ -87,12 +79,12 @@ class SQLite(TableReader):
 
     @cached_property
     def query(self) -> str:
-        """Return the query, that for the named table, or that for the only table."""
+        """The given query, or one that selects everything from the named or the only table."""
         return query_of(self.reading.sql, self.tables, self.path.name)
 
     @cached_property
-    def answer(self) -> SQLiteAnswer:
-        """Return the type of each column by all its values, and the number of rows; columns of bytes are dropped."""
+    def info(self) -> QueryInfo:
+        """The types of the columns by all of their values, without columns of bytes, and the number of rows."""
         import pyarrow as pa
 
         counts, rows = self._counts
@@ -112,9 +104,9 @@ class SQLite(TableReader):
                 types[name] = pa.string()
             else:
                 types[name] = pa.int64() if found == {int} else pa.float64()
-        return SQLiteAnswer(types, rows)
+        return QueryInfo(types, rows)
 
-    def batches(self, types: dict[str, Any], at_once: int) -> Iterator[Any]:
+    def batches(self, types: dict[str, Any], batch_rows: int) -> Iterator[Any]:
         """Yield record batches of these columns, in the order of the result."""
         import pyarrow as pa
 
@@ -122,37 +114,37 @@ class SQLite(TableReader):
             return
         chosen = []
         for name, kind in types.items():
-            column = spelled(name)
+            column = quote_name(name)
             if kind == pa.string():
                 chosen.append(f"CAST({column} AS TEXT)")
             else:  # a text among numbers that does not spell one counts as missing
                 number = f"CAST({column} AS {'INTEGER' if kind == pa.int64() else 'REAL'})"
                 chosen.append(f"CASE WHEN typeof({column}) <> 'text' OR is_number({column}) THEN {number} END")
-        with self._answered(f"SELECT {', '.join(chosen)} FROM {_inside(self.query)}") as cursor:
-            while rows := cursor.fetchmany(at_once):
+        with self._execute(f"SELECT {', '.join(chosen)} FROM {_inside(self.query)}") as cursor:
+            while rows := cursor.fetchmany(batch_rows):
                 columns = zip(zip(*rows, strict=True), types.values(), strict=True)
                 yield pa.record_batch([pa.array(values, kind) for values, kind in columns], names=list(types))
 
     @cached_property
     def _counts(self) -> tuple[dict[str, TypeCounts], int]:
-        """Return the type of each column, and the number of rows."""
-        with self._answered(f"SELECT * FROM {_inside(self.query)} LIMIT 0") as cursor:
+        """The number of values of each type in each column, and the number of rows."""
+        with self._execute(f"SELECT * FROM {_inside(self.query)} LIMIT 0") as cursor:
             names = [str(column[0]) for column in cursor.description]
         kinds = ("integer", "real", "text", "blob")
-        sums = [f"sum(typeof({spelled(name)}) = '{kind}')" for name in names for kind in kinds]
+        sums = [f"sum(typeof({quote_name(name)}) = '{kind}')" for name in names for kind in kinds]
         rows, found = 0, list[int]()
-        for start in range(0, len(sums), MOST_SUMS):
-            sql = f"SELECT count(*), {', '.join(sums[start : start + MOST_SUMS])} FROM {_inside(self.query)}"
+        for start in range(0, len(sums), MAX_SUMS):
+            sql = f"SELECT count(*), {', '.join(sums[start : start + MAX_SUMS])} FROM {_inside(self.query)}"
             ((rows, *some),) = self._rows(sql)
             found += [count or 0 for count in some]
         return {name: TypeCounts(*found[4 * j : 4 * j + 4]) for j, name in enumerate(names)}, rows
 
     def _spelled_types(self, name: str) -> set[type]:
-        """Return what the texts of a column spell: whole numbers, numbers, or words if one is neither."""
-        column = spelled(name)
+        """Return the types of the numbers that the texts of a column spell, or {str} if a text is not a number."""
+        column = quote_name(name)
         sql = f"SELECT DISTINCT {column} FROM {_inside(self.query)} WHERE typeof({column}) = 'text'"
         found: set[type] = set()
-        with self._answered(sql) as cursor:
+        with self._execute(sql) as cursor:
             for (text,) in cursor:
                 if text.strip() in self.reading.markers:
                     continue
@@ -162,25 +154,25 @@ class SQLite(TableReader):
         return found
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]]:
-        with self._answered(sql) as cursor:
+        with self._execute(sql) as cursor:
             return list(cursor.fetchall())
 
     @contextmanager
-    def _answered(self, sql: str) -> Iterator[sqlite3.Cursor]:
-        """Yield a cursor over the result of a query while the file is open."""
-        import sqlite3  # which not every build of Python has
+    def _execute(self, sql: str) -> Iterator[sqlite3.Cursor]:
+        """Execute a query, and yield a cursor over its result while the file is open."""
+        import sqlite3  # missing in some builds of Python
 
-        asked = self.reading.sql
+        query = self.reading.sql
         try:
             with closing(sqlite3.connect(f"file:{quote(str(self.path))}?mode=ro", uri=True)) as connection:
-                # text that is not UTF-8 is kept with marks in the place of letters, as a reader of text would show it
+                # invalid UTF-8 is replaced by U+FFFD
                 connection.create_function("is_number", 1, lambda text: number_of(text) is not None, deterministic=True)
                 connection.text_factory = lambda octets: octets.decode(errors="replace")
                 yield connection.execute(sql)
         except sqlite3.DatabaseError as failure:
-            if "not a database" in str(failure) or asked is None:
+            if "not a database" in str(failure) or query is None:
                 raise DataError(f"{self.path.name!r} cannot be read as SQLite: {what_failed(failure)}.") from None
-            raise DataError(f"{self.path.name!r} does not answer {asked!r}: {what_failed(failure)}.") from None
+            raise DataError(f"{self.path.name!r} cannot execute {query!r}: {what_failed(failure)}.") from None
 
 
 def begins_like_sqlite(path: Path) -> bool:

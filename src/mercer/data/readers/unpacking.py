@@ -23,9 +23,11 @@ from mercer._memory import refuse_beyond_memory
 from mercer._optional import require
 from mercer._suggest import did_you_mean, listed
 
-#: how the user names standard input, and what it is called in sentences
-STANDARD_INPUT, CALLED_INPUT = "-", "standard input"
-#: first bytes of compressed data -> what they are compressed by
+#: the path of standard input
+STANDARD_INPUT = "-"
+#: the name of standard input in sentences
+STANDARD_INPUT_NAME = "standard input"
+#: compressions by the first bytes of a file
 COMPRESSED = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -35,7 +37,7 @@ COMPRESSED = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
 }
-#: first bytes of binary files -> an ending of such files
+#: endings of binary files by their first bytes
 BINARY = {
     b"PAR1": ".parquet",
     b"ARROW1": ".arrow",
@@ -43,10 +45,10 @@ BINARY = {
     b"SQLite format 3\x00": ".sqlite",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": ".xls",
 }
-#: a file in a workbook of each kind, which is a zip archive
+#: endings of workbooks, which are zip archives, by a file in them
 WORKBOOKS = {"xl/workbook.xml": ".xlsx", "xl/workbook.bin": ".xlsb", "content.xml": ".ods"}
-#: bytes that are copied at once
-AT_ONCE = 1 << 22
+#: number of bytes that are copied at once
+COPIED_BYTES = 1 << 22
 
 
 def plain_file(path: str | os.PathLike[str]) -> Path:
@@ -85,22 +87,22 @@ def _copy_input() -> Path:
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None or sys.stdin.isatty():
         raise DataError(
-            "Standard input (-) is a terminal, not a table. Give it one, as in `mercer compare - --target y < "
-            "table.csv`."
+            "Standard input (-) is a terminal, not a table. Redirect a table to it, as in `mercer compare - --target y "
+            "< table.csv`."
         )
-    raw = _folder() / CALLED_INPUT
+    raw = _folder() / STANDARD_INPUT_NAME
     with raw.open("wb") as file:
-        _copy(stream, file, CALLED_INPUT, bounded=False)
+        _copy(stream, file, STANDARD_INPUT_NAME, bounded=False)
     if not raw.stat().st_size:
         raise EmptyDataError(
-            "Standard input is empty. Give it a table, as in `mercer compare - --target y < table.csv`."
+            "Standard input is empty. Redirect a table to it, as in `mercer compare - --target y < table.csv`."
         )
     while (kind := compression_of(raw)) is not None and not (kind == "zip" and workbook_ending(raw)):
         inside = _unzipped(raw, None) if kind == "zip" else _decompressed(raw, kind, raw.name)
-        if inside.suffix:  # a file of an archive, whose name tells what it is
+        if inside.suffix:  # a file of an archive, whose format follows from its ending
             return inside
         raw = inside
-    return raw.rename(raw.with_name(f"{CALLED_INPUT}{ending_by_content(raw) or '.csv'}"))
+    return raw.rename(raw.with_name(f"{STANDARD_INPUT_NAME}{ending_by_content(raw) or '.csv'}"))
 
 
 def compression_of(path: Path) -> str | None:
@@ -153,7 +155,7 @@ def _unzipped(path: Path, member: str | None) -> Path:
         encrypted = "encrypt" in str(failure)
         raise DataError(
             f"{path.name!r} cannot be unpacked: {failure}. "
-            + ("Unpack it with its password, and name the file." if encrypted else "Is it a whole zip archive?")
+            + ("Unpack it with its password, and name the file." if encrypted else "Fetch the complete zip archive.")
         ) from None
     return _unpacked_again(copy)
 
@@ -164,7 +166,7 @@ def _unpacked_again(copy: Path) -> Path:
 
 
 def _chosen(path: Path, files: list[str], member: str | None) -> str:
-    """Return the file of an archive to read."""
+    """Return the named file of an archive, or the only one with data."""
     if member is not None:
         if member not in files:
             raise DataError(f"There is no file {member!r} in {path.name!r}. {did_you_mean(member, files)}")
@@ -177,7 +179,7 @@ def _chosen(path: Path, files: list[str], member: str | None) -> str:
         raise EmptyDataError(f"{path.name!r} is an archive without files.")
     if len(data) > 1:
         example = f"{path.name}/{data[0]}"
-        raise DataError(f"{path.name!r} holds several files: {listed(data)}. Name one of them, as in {example!r}.")
+        raise DataError(f"{path.name!r} has several files: {listed(data)}. Name one of them, as in {example!r}.")
     return data[0]
 
 
@@ -192,7 +194,7 @@ def _decompressed(path: Path, kind: str, name: str) -> Path:
     import pyarrow as pa
 
     if kind == "xz":
-        lzma = require("lzma", purpose="Reading a file compressed by xz")  # which not every build of Python has
+        lzma = require("lzma", purpose="Reading a file compressed by xz")  # missing in some builds of Python
         stream, failure_of_kind = lzma.open(path), lzma.LZMAError
     else:
         stream, failure_of_kind = pa.CompressedInputStream(pa.OSFile(str(path)), kind), pa.ArrowException
@@ -201,17 +203,18 @@ def _decompressed(path: Path, kind: str, name: str) -> Path:
         with stream as inside, copy.open("wb") as file:
             _copy(inside, file, path.name)
     except (failure_of_kind, EOFError, OSError) as failure:
-        raise DataError(f"{path.name!r} cannot be decompressed: {failure}. Is it a whole {kind} file?") from None
+        raise DataError(f"{path.name!r} cannot be decompressed: {failure}. Fetch the complete {kind} file.") from None
     return copy
 
 
+#: the remedy for contents that do not fit into memory
 _UNPACK = "unpack it, and name the file; `mercer fit --stream` reads files that do not fit into memory"
 
 
 def _copy(stream: IO[bytes] | Any, file: io.BufferedIOBase | Any, name: str, *, bounded: bool = True) -> None:
-    """Copy all bytes, and raise an error if they exceed memory, whatever size is declared."""
+    """Copy all bytes, and raise an error if they exceed memory; the declared size may be wrong."""
     copied = 0
-    while block := stream.read(AT_ONCE):
+    while block := stream.read(COPIED_BYTES):
         copied += len(block)
         if bounded:
             refuse_beyond_memory(copied, f"{name!r}, unpacked,", _UNPACK)
@@ -219,7 +222,8 @@ def _copy(stream: IO[bytes] | Any, file: io.BufferedIOBase | Any, name: str, *, 
             file.write(block)
         except OSError as failure:
             raise DataError(
-                f"{name!r} does not fit into {tempfile.gettempdir()!r}: {failure.strerror}. Make room, or set TMPDIR."
+                f"{name!r} does not fit into {tempfile.gettempdir()!r}: {failure.strerror}. Free some space, or set "
+                "TMPDIR."
             ) from None
 
 

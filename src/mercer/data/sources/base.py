@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 #: approximate size of a chunk in bytes of decoded values: large against the cost of a statistic's update, small against
 #: the memory
 CHUNK_BYTES = 1 << 25
+#: approximate size of a piece in bytes of decoded values: several chunks, so that a file is not opened for each chunk
+PIECE_BYTES = 4 * CHUNK_BYTES
+#: approximate size of a piece in bytes of text
+TEXT_PIECE_BYTES = 1 << 25
+#: bytes of text of a source that are parsed at once
+SOURCE_BLOCK_BYTES = 1 << 23
 
 
 class Chunk(NamedTuple):
@@ -138,8 +144,8 @@ class Source(ABC):
         from mercer._errors import DataError
 
         raise DataError(
-            f"{self.described} is a source, whose rows are read chunk by chunk: only models of mercer are fitted to "
-            "it. Predict chunk by chunk: for chunk in source: model.predict(chunk.X)."
+            f"{self.described} is a source, whose rows are read chunk by chunk, and only models of mercer can be "
+            "fitted to it. Predict chunk by chunk: for chunk in source: model.predict(chunk.X)."
         )
 
     def map(self, function: Callable[[Chunk], Chunk]) -> Source:
@@ -154,17 +160,26 @@ class Source(ABC):
         for piece in self.pieces():
             for chunk in piece.chunks(skipped):
                 return chunk
-        raise EmptyDataError(f"There are no rows in {self.described}{but(skipped)}.")
+        raise EmptyDataError(f"There are no rows in {self.described}{describe_skipped(skipped)}.")
 
 
-def but(skipped: list[str]) -> str:
+def describe_skipped(skipped: list[str]) -> str:
     """Return a clause about dropped parts for the error that there are no rows."""
-    return f" but what was left out: {skipped[0].rstrip('.')}" if skipped else ""
+    return f" except for those left out: {skipped[0].rstrip('.')}" if skipped else ""
 
 
 def digest(*parts: object) -> str:
     """Return a hexadecimal digest of the text of the parts."""
     return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSource:
+    """A source prepared for a statistic: rows that `mercer.engines.reduce` reads, chunk by chunk."""
+
+    source: Source
+    #: the function of a chunk that returns the arguments of the statistic's `update`; it must be picklable
+    prepare: Callable[[Chunk], tuple[Any, ...]]
 
 
 @dataclass(frozen=True)

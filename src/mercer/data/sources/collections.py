@@ -28,12 +28,14 @@ def current_client() -> Any | None:
 
 @dataclass(frozen=True, eq=False)
 class Partition(Piece):
-    """Rows that Dask holds or can compute; before they are read, the parts of a chunk are `Delayed`."""
+    """Rows that Dask holds or can compute: the parts of a chunk as `Delayed` objects."""
 
     parts: Chunk
     place: str
     #: the column of X that is y
     target: str | None
+    #: largest number of rows of a chunk; None for about `CHUNK_BYTES`
+    rows: int | None = None
 
     @property
     def name(self) -> str:
@@ -44,10 +46,10 @@ class Partition(Piece):
         for name, part in zip(Chunk._fields[1:], chunk[1:], strict=True):
             if part is not None and part.shape[0] != chunk.n_rows:
                 raise DataError(
-                    f"In {self.place}, X has {chunk.n_rows} rows and {name} has {part.shape[0]}: cut both collections "
-                    "into the same partitions."
+                    f"In {self.place}, X has {chunk.n_rows} rows and {name} has {part.shape[0]}. Give both collections "
+                    "the same partitions."
                 )
-        size = max(1, CHUNK_BYTES // (8 * max(1, chunk.X.shape[1])))
+        size = self.rows or max(1, CHUNK_BYTES // (8 * max(1, chunk.X.shape[1])))
         for rows in row_blocks(chunk.n_rows, size):
             yield Chunk(*(None if part is None else _rows(part, rows) for part in chunk))
 
@@ -59,7 +61,7 @@ class Partition(Piece):
 
 
 def _computed(parts: Chunk) -> Any:
-    """Compute the parts, by this thread alone if there is neither a cluster nor a chosen scheduler."""
+    """Compute the parts, in this thread if there is neither a cluster nor a chosen scheduler."""
     import dask
     from dask.base import get_scheduler
 
@@ -73,18 +75,21 @@ def _rows(part: Any, rows: slice) -> Any:
 class Collection(Source):
     """Rows of a Dask array or dataframe, with a piece for each partition of rows."""
 
-    def __init__(self, X: Any, y: Any = None, weight: Any = None, offset: Any = None) -> None:
+    def __init__(
+        self, X: Any, y: Any = None, weight: Any = None, offset: Any = None, *, rows: int | None = None
+    ) -> None:
         self._frame = _is_frame(X)
         target = y if isinstance(y, str) else None
         names = tuple(map(str, X.columns)) if self._frame else tuple(f"x{j}" for j in range(X.shape[1]))
         self.columns = SourceColumns(tuple(name for name in names if name != target), target)
         self._all = Chunk(X, None if target else y, weight, offset)
-        self._target = target
+        self._target, self._rows = target, rows
 
-    def with_targets(self, **beside: Any) -> Collection | None:
-        """Return the same rows with targets and weights, as in `of_collection`; None if there are some already."""
-        alone = self._target is None and all(part is None for part in self._all[1:])
-        return of_collection(self._all.X, **beside) if alone else None
+    def with_targets(self, **others: Any) -> Collection | None:
+        """Return the same rows with targets and weights, as in `of_collection`; None if they already have some."""
+        if self._target is not None or any(part is not None for part in self._all[1:]):
+            return None
+        return of_collection(self._all.X, **others, rows=self._rows)
 
     @property
     def client(self) -> Any | None:
@@ -95,7 +100,7 @@ class Collection(Source):
         columns = _delayed(self._all)
         what = "partition" if self._frame else "block"
         for number, parts in enumerate(zip(*columns, strict=True)):
-            yield Partition(Chunk(*parts), f"{what} {number} of {self.described}", self._target)
+            yield Partition(Chunk(*parts), f"{what} {number} of {self.described}", self._target, self._rows)
 
     @property
     def described(self) -> str:
@@ -117,7 +122,9 @@ class Collection(Source):
         return str(tokenize(*self._all, self._target))
 
 
-def of_collection(X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Collection:
+def of_collection(
+    X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, *, rows: int | None = None
+) -> Collection:
     """Return a source of a Dask array or dataframe with targets and weights.
 
     Parameters
@@ -126,10 +133,12 @@ def of_collection(X: Any, y: Any = None, sample_weight: Any = None, offset: Any 
         A block of rows or a partition is read at a time, by the worker that holds it; column blocks of an array are
         joined. Persisted data are not computed again.
     y : dask array, dataframe or series, array-like or str, default=None
-        Targets; a string names their column of the dataframe. Dask collections must be, or be divisible, into the same
-        blocks of rows as X.
+        Targets; a string names their column of the dataframe. Dask collections must have, or allow, the same blocks of
+        rows as X.
     sample_weight, offset : dask array, series or array-like, default=None
         Weights and offsets of the rows.
+    rows : int, default=None
+        Largest number of rows in a chunk; by default as many as take about 32 MB.
 
     Examples
     --------
@@ -141,19 +150,20 @@ def of_collection(X: Any, y: Any = None, sample_weight: Any = None, offset: Any 
     X = _of_columns(X)
     if isinstance(y, str) and y not in getattr(X, "columns", ()):
         raise ColumnMismatchError(f"X has no column {y!r} that could be its target.")
-    beside = (("y", y), ("sample_weight", sample_weight), ("offset", offset))
-    return Collection(X, *(given if isinstance(given, str) else _cut_like(X, name, given) for name, given in beside))
+    others = (("y", y), ("sample_weight", sample_weight), ("offset", offset))
+    parts = (part if isinstance(part, str) else _cut_like(X, name, part) for name, part in others)
+    return Collection(X, *parts, rows=rows)
 
 
-def with_targets(source: Source, **beside: Any) -> Source | None:
+def with_targets(source: Source, **others: Any) -> Source | None:
     """Return a source of a collection alone, mapped or not, with targets and weights; None for any other source.
 
     A pipeline passes X from step to step, and y separately.
     """
     if type(source) is Mapped:
-        inner = with_targets(source.source, **beside)
+        inner = with_targets(source.source, **others)
         return None if inner is None else inner.map(source.function)
-    return source.with_targets(**beside) if isinstance(source, Collection) else None
+    return source.with_targets(**others) if isinstance(source, Collection) else None
 
 
 def _of_columns(X: Any) -> Any:
@@ -161,7 +171,7 @@ def _of_columns(X: Any) -> Any:
     if _is_frame(X):
         return X if X.ndim == 2 else X.to_frame()
     if not _is_array(X):
-        raise DataError(f"A Dask {type(X).__name__} has no columns: make a dask array or dataframe of it.")
+        raise DataError(f"A Dask {type(X).__name__} has no columns. Convert it to a dask array or dataframe.")
     if X.ndim != 2:
         raise DataError(f"X must have two dimensions, rows and columns, but this Dask array has {X.ndim}.")
     return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
@@ -175,8 +185,8 @@ def _cut_like(X: Any, name: str, given: Any) -> Any:
     if not (_is_array(given) or _is_frame(given)):
         if lengths is None:
             raise DataError(
-                f"How many rows each partition of X has is not known, so that {name} cannot be cut to go with them: "
-                "give a dask array or series, or X.compute_chunk_sizes() of an array."
+                f"The numbers of rows of the partitions of X are not known, so that {name} cannot be cut to match "
+                "them. Give a dask array or series, or X.compute_chunk_sizes() of an array."
             )
         import dask.array
 
@@ -187,11 +197,11 @@ def _cut_like(X: Any, name: str, given: Any) -> Any:
         return given.rechunk((lengths, *given.shape[1:]))
     if _count(given) != _count(X):
         raise DataError(
-            f"X has {_count(X)} partitions and {name} has {_count(given)}, so that it is not known which rows go "
-            "together: cut both into the same partitions."
+            f"X has {_count(X)} partitions and {name} has {_count(given)}, so that their rows cannot be matched. Give "
+            "both the same partitions."
         )
     if _is_frame(X) and _is_frame(given) and X.divisions != given.divisions:
-        raise DataError(f"X and {name} are cut at other places of their index: use {name}.repartition(X.divisions).")
+        raise DataError(f"X and {name} have different divisions of their index. Use {name}.repartition(X.divisions).")
     return given
 
 
@@ -213,10 +223,10 @@ def _delayed_blocks(arrays: list[Any]) -> Iterator[list[Any]]:
     from dask.highlevelgraph import HighLevelGraph
 
     keys = [list(flatten(array.__dask_keys__())) for array in arrays]
-    made = arrays[0].__dask_optimize__(HighLevelGraph.merge(*(array.__dask_graph__() for array in arrays)), keys)
-    graph = HighLevelGraph.from_collections(arrays[0].name, made)
-    for of_array in keys:
-        yield [Delayed(key, graph, layer=arrays[0].name) for key in of_array]
+    optimized = arrays[0].__dask_optimize__(HighLevelGraph.merge(*(array.__dask_graph__() for array in arrays)), keys)
+    graph = HighLevelGraph.from_collections(arrays[0].name, optimized)
+    for array_keys in keys:
+        yield [Delayed(key, graph, layer=arrays[0].name) for key in array_keys]
 
 
 def _count(collection: Any) -> int:

@@ -1,4 +1,4 @@
-"""Digests of all values of arrays and tables, so that a checkpoint is not continued with other rows."""
+"""Digests of all values of arrays and tables, by which a checkpoint detects other rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mercer._threads import row_blocks
 from mercer._typing import Array
 
 #: number of rows that are hashed at a time
-ROWS = 1 << 16
+HASHED_ROWS = 1 << 16
 
 
 def contents_digest(*parts: Any) -> str:
@@ -51,7 +51,7 @@ def _pieces(part: Any) -> Iterator[Any]:
 
 def _of_array(array: Array) -> Iterator[Any]:
     yield repr((array.dtype, array.shape)).encode()
-    for rows in row_blocks(len(array), ROWS):
+    for rows in row_blocks(len(array), HASHED_ROWS):
         block = np.ascontiguousarray(array[rows])
         yield repr(block.tolist()).encode("utf-8", "surrogatepass") if block.dtype.hasobject else block.tobytes()
 
@@ -80,7 +80,7 @@ def _of_column(column: Any) -> Iterator[Any]:
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     yield f"{column.type} {len(column)}".encode()
-    for rows in row_blocks(len(column), ROWS):
+    for rows in row_blocks(len(column), HASHED_ROWS):
         block = pa.concat_arrays(column.slice(rows.start, rows.stop - rows.start).chunks)
         yield np.packbits(block.is_null().to_numpy(zero_copy_only=False)).tobytes()
         yield pa.record_batch([block.drop_null()], ["values"]).serialize()

@@ -1,4 +1,4 @@
-"""Lists of frames in memory as sources: each frame is a piece."""
+"""Sources over lists of frames in memory: each frame is a piece."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from mercer.data.readers.base import same_columns
-from mercer.data.readers.merging import merged
-from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import Chunk, Piece, digest
 from mercer.data.sources.contents import contents_digest
 from mercer.data.sources.layout import Layout
+from mercer.data.sources.options import OpenOptions
 from mercer.data.sources.streams import table_of
 from mercer.data.sources.tabular import TabularSource
 
@@ -20,13 +19,13 @@ from mercer.data.sources.tabular import TabularSource
 class Frames(TabularSource):
     """Frames with the same columns, one below the other."""
 
-    def __init__(self, frames: Sequence[Any], asked: OpenOptions) -> None:
-        self._asked = asked
+    def __init__(self, frames: Sequence[Any], options: OpenOptions) -> None:
+        self._options = options
         self._tables = [table_of(frame, f"Frame {number}") for number, frame in enumerate(frames)]
         first = list(self._tables[0].column_names)
         for number, table in enumerate(self._tables):
             same_columns(table.column_names, first, f"frame {number}", "frame 0")
-        self.columns = asked.columns(first)
+        self.columns = options.columns(first)
 
     @cached_property
     def layout(self) -> Layout:
@@ -34,7 +33,7 @@ class Frames(TabularSource):
             (f"frame {number}", dict(zip(table.column_names, table.schema.types, strict=True)))
             for number, table in enumerate(self._tables)
         ]
-        return self._asked.layout(self.columns, merged(found, self.columns.read, self._asked.told(self.columns.read)))
+        return self._options.layout(self.columns, self._options.merge_types(found, self.columns))
 
     def pieces(self) -> Iterator[Piece]:
         names = self.layout.names
@@ -55,7 +54,7 @@ class Frames(TabularSource):
 
     @cached_property
     def identity(self) -> str:
-        return f"{self.described}, {digest(contents_digest(*self._tables), self._asked)}"
+        return f"{self.described}, {digest(contents_digest(*self._tables), self._options)}"
 
 
 @dataclass(frozen=True, eq=False)

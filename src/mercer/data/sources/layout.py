@@ -11,13 +11,13 @@ import numpy as np
 from mercer._errors import ColumnTypeError, DataError
 from mercer._threads import row_blocks
 from mercer._typing import Array
-from mercer.data.packed import Packed
-from mercer.data.readers.base import what_failed, without_markers
-from mercer.data.sources.base import Chunk, SourceColumns
+from mercer.data.compressed_pickle import CompressedPickle
+from mercer.data.readers.base import replace_markers, what_failed
+from mercer.data.sources.base import SOURCE_BLOCK_BYTES, Chunk, SourceColumns
 
 
 @dataclass(frozen=True)
-class Layout(Packed):
+class Layout(CompressedPickle):
     """The conversion that all pieces of a source share; it is pickled with each of them."""
 
     columns: SourceColumns
@@ -29,6 +29,8 @@ class Layout(Packed):
     skip: bool = False
     #: words for missing values
     missing: tuple[str, ...] = ()
+    #: number of bytes of text that are parsed at once
+    block_bytes: int = SOURCE_BLOCK_BYTES
 
     @property
     def names(self) -> list[str]:
@@ -56,12 +58,11 @@ class Layout(Packed):
         import pyarrow as pa
 
         try:
-            table = without_markers(table.select(self.names), self.missing)
+            table = replace_markers(table.select(self.names), self.missing)
         except KeyError:
             absent = next(name for name in self.names if name not in table.column_names)
             raise DataError(
-                f"Some rows of {place} have no column {absent!r}, which others have. They are read as one table: give "
-                "all of them the same columns."
+                f"Some rows of {place} have no column {absent!r}, which others have. Give all rows the same columns."
             ) from None
         if table.schema.equals(self.types, check_metadata=True):
             return table
@@ -107,7 +108,7 @@ class _LayoutRows:
             return _numpy(column).astype(np.float64)
         raise ColumnTypeError(
             f"The target {name!r} has the type {column.type}, which is neither a number nor a label. Name another "
-            "column, or turn it into numbers or strings first."
+            "column, or convert it to numbers or strings."
         )
 
     def numbers(self, name: str) -> Array:
@@ -117,7 +118,7 @@ class _LayoutRows:
         column = self.table.column(name)
         if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
             raise ColumnTypeError(
-                f"Column {name!r} is to hold weights or offsets, but has the type {column.type}. Name a column of "
+                f"Column {name!r} must hold weights or offsets, but has the type {column.type}. Name a column of "
                 "numbers."
             )
         values: Array = column.cast(pa.float64(), safe=False).to_numpy()
@@ -164,6 +165,6 @@ def _cast(column: Any, field: Any, place: str) -> Any:
         return pc.cast(column, field.type, safe=not pa.types.is_floating(field.type))
     except pa.ArrowException as failure:
         raise DataError(
-            f"Column {field.name!r} of {place} is to be of the type {field.type}, but does not convert: "
-            f"{what_failed(failure)}. Say what it is with schema=, or put that value right."
+            f"Column {field.name!r} of {place} must have the type {field.type}, but does not convert: "
+            f"{what_failed(failure)}. Correct the value, or declare another type with schema=."
         ) from None

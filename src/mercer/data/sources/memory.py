@@ -45,7 +45,7 @@ class MemoryMapPiece(Piece):
     order: Any
     rows: slice
     #: targets, weights and offsets; its X is None
-    beside: Chunk
+    others: Chunk
 
     @property
     def name(self) -> str:
@@ -54,7 +54,7 @@ class MemoryMapPiece(Piece):
     def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
         self.stamp.check()
         X = np.memmap(self.stamp.path, self.dtype, "r", self.offset, self.shape, self.order)
-        yield self.beside._replace(X=X[self.rows])
+        yield self.others._replace(X=X[self.rows])
 
 
 class MemorySource(Source):
@@ -63,7 +63,7 @@ class MemorySource(Source):
     Examples
     --------
     >>> import numpy as np
-    >>> source = InMemory(np.arange(6.0).reshape(3, 2), np.array([0, 1, 1]), rows=2)
+    >>> source = MemorySource(np.arange(6.0).reshape(3, 2), np.array([0, 1, 1]), rows=2)
     >>> [chunk.X.shape for chunk in source]
     [(2, 2), (1, 2)]
     """
@@ -84,8 +84,8 @@ class MemorySource(Source):
             X = X.tocsr()  # type: ignore[attr-defined]
         if len(getattr(X, "shape", (0, 0))) != 2:
             raise DataError(
-                f"X has the shape {X.shape}, but a table has rows and columns: reshape it, by X.reshape(-1, 1) for one "
-                "column."
+                f"X has the shape {X.shape}, but a table has rows and columns. Reshape it, with X.reshape(-1, 1) for a "
+                "single column."
             )
         self._all = Chunk(X, *(None if part is None else np.asarray(part) for part in (y, weight, offset)))
         for what, part in zip(("y", "weight", "offset"), self._all[1:], strict=True):
@@ -101,13 +101,13 @@ class MemorySource(Source):
     def pieces(self) -> Iterator[Piece]:
         X = self._all.X
         for rows in row_blocks(self.n_rows, self._rows):
-            beside = Chunk(None, *(None if part is None else part[rows] for part in self._all[1:]))
+            others = Chunk(None, *(None if part is None else part[rows] for part in self._all[1:]))
             if self._stamp is not None:
                 order = "C" if X.flags.c_contiguous else "F"
-                yield MemoryMapPiece(self._stamp, X.dtype, X.offset, X.shape, order, rows, beside)
+                yield MemoryMapPiece(self._stamp, X.dtype, X.offset, X.shape, order, rows, others)
             else:
                 cut = X[rows] if self._frame is None else self._frame.rows(rows).native
-                yield HeldPiece(beside._replace(X=cut), f"rows {rows.start} to {rows.stop - 1}")
+                yield HeldPiece(others._replace(X=cut), f"rows {rows.start} to {rows.stop - 1}")
 
     @property
     def n_rows(self) -> int:

@@ -19,9 +19,10 @@ from mercer.data.sources.memory import MemorySource
 if TYPE_CHECKING:
     from mercer.data.readers.base import Reading
     from mercer.data.schema import Schema
-    from mercer.data.sources.asking import OpenOptions
-    from mercer.data.sources.files.finding import FoundFile
+    from mercer.data.sources.files.finding import FoundFiles
+    from mercer.data.sources.options import OpenOptions
 
+#: beginnings of addresses of servers
 SERVERS = ("postgresql://", "postgres://")
 
 
@@ -42,9 +43,9 @@ def open(
 ) -> Source:
     """Open rows that need not fit into memory; `fit(source)` of every estimator takes the result in place of X and y.
 
-    Every column has one type, the same in all chunks: that of the file or, for files of text, the narrowest that fits
-    all its values, so that these files are read once before the first pass. Strings stay strings, since a new category
-    may turn up in the last block. Rows without a target are left out and counted.
+    Every column has one type, the same in all chunks: that of the file or, for files of text, the narrowest one that
+    holds all values, for which these files are read once before the first pass. Strings stay strings, since the last
+    block may have a new category. Rows without a target are left out and counted.
 
     Parameters
     ----------
@@ -52,25 +53,25 @@ def open(
         The path of a Parquet, Arrow, CSV, TSV, JSON-lines, svmlight, Excel, DuckDB or SQLite file, compressed or not,
         or in a zip archive (`archive.zip/train.csv`); "-" for standard input; a folder of such files, also with folders
         like `year=2024` inside; a pattern (`part-*.csv`), or a list of these; the address of a PostgreSQL server
-        (`postgresql://user@host/database`). Or what is in memory: an array, a memory map, a sparse matrix, a frame, a
-        list of frames. A reader of record batches or a generator of frames can be read once; a function that makes one,
-        as often as needed.
+        (`postgresql://user@host/database`). Data in memory: an array, a memory map, a sparse matrix, a frame, a list of
+        frames. A reader of record batches or a generator of frames can be read once; a function that returns one can be
+        read as often as needed.
     y : array, default=None
-        Targets of rows in memory; elsewhere the target is a column.
+        Targets of rows in memory; otherwise the target is a column.
     target : str, default=None
         The column to predict.
     weight, offset : str, default=None
         Columns of weights and offsets; arrays for rows in memory.
     features : list of str, default=None
-        Columns to learn from; by default all that are not named otherwise. For svmlight files, how many there are.
+        Columns to learn from; by default all that have no other role. For svmlight files, their number.
     drop : list of str, default=()
         Columns to leave out.
     reading : Reading, default=None
-        How to read files of text, where that is not to be guessed.
+        Options for reading files; those that are not given are inferred.
     sql : str, default=None
-        What to ask a database: a query, or the name of a table. Not needed where there is only one table.
+        Query to a database, or the name of a table. Not needed if there is only one table.
     schema : Schema, default=None
-        What the columns hold, where their types do not tell or are not to be inferred.
+        Kinds of columns, if they do not follow from the types or are not to be inferred.
     rows : int, default=None
         Largest number of rows in a chunk; by default as many as take about 32 MB.
     on_error : {"raise", "skip"}, default="raise"
@@ -97,92 +98,92 @@ def open(
             raise DataError("target=, features= and drop= name columns of files and frames; here, give X and y.")
         return MemorySource(what, y, weight, offset, rows=rows)
     from mercer.data.readers.base import Reading
-    from mercer.data.sources.asking import OpenOptions
+    from mercer.data.sources.options import OpenOptions
 
     if not all(isinstance(given, str | None) for given in (weight, offset)):
         raise DataError(
-            "Beside target= or rows that are read, weight= and offset= name columns; put them into the table."
+            "With target= or a table, weight= and offset= are names of columns. Add the arrays to the table."
         )
     reading = reading or Reading()
-    asked = OpenOptions(
+    options = OpenOptions(
         target=target,
         weight=weight,
         offset=offset,
-        features=None if features is None or isinstance(features, int) else _each(features),
-        drop=_each(drop),
+        features=None if features is None or isinstance(features, int) else _as_tuple(features),
+        drop=_as_tuple(drop),
         reading=reading if sql is None else replace(reading, sql=sql),
         schema=schema,
         rows=rows,
         skip=on_error == "skip",
     )
-    return _opened(what, asked, features if isinstance(features, int) else None)
+    return _opened(what, options, features if isinstance(features, int) else None)
 
 
 def _refuse(what: Any, rows: int | None, on_error: str) -> None:
     if isinstance(what, Source):
-        raise DataError("This is a source already; hand it to fit.")
+        raise DataError("This is already a source; pass it to fit.")
     if on_error not in ("raise", "skip"):
         raise DataError(f"on_error must be 'raise' or 'skip', got {on_error!r}.")
     if rows is not None and rows < 1:
-        raise DataError(f"rows must be at least 1, got {rows}; leave it out for chunks of a handy size.")
+        raise DataError(f"rows must be at least 1, got {rows}; leave it out for chunks of about 32 MB.")
 
 
-def _opened(what: Any, asked: OpenOptions, n_features: int | None) -> Source:
+def _opened(what: Any, options: OpenOptions, n_features: int | None) -> Source:
     if isinstance(what, str) and what.startswith(SERVERS):
         from mercer.data.sources.databases.base import DatabaseRows
         from mercer.data.sources.databases.postgresql import PostgreSQL
 
-        return DatabaseRows(PostgreSQL(what), asked)
+        return DatabaseRows(PostgreSQL(what), options)
     if _are_paths(what):
-        return _of_files(what, asked, n_features)
-    if asked.reading.sql is not None:
-        raise DataError(f"A query (sql=) is put to a database, which {_kind(what)} is not.")
-    return _of_object(what, asked)
+        return _of_files(what, options, n_features)
+    if options.reading.sql is not None:
+        raise DataError(f"A query (sql=) is for a database, which {_describe_type(what)} is not.")
+    return _of_object(what, options)
 
 
-def _of_files(what: Any, asked: OpenOptions, n_features: int | None) -> Source:
-    """A source for files, by their format."""
+def _of_files(what: Any, options: OpenOptions, n_features: int | None) -> Source:
+    """Return a source of files, by their format."""
     from mercer.data.readers.opening import DATABASES, open_rows
     from mercer.data.sources.files.finding import find
 
-    found = find(what, asked.reading)
+    found = find(what, options.reading)
     if found.format in DATABASES:
-        return _of_database(found, asked)
-    if asked.reading.sql is not None:
-        raise DataError(f"A query (sql=) is put to a database, which {found.files[0].name!r} is not.")
+        return _of_database(found, options)
+    if options.reading.sql is not None:
+        raise DataError(f"A query (sql=) is for a database, which {found.files[0].name!r} is not.")
     if found.format == "Excel":
         from mercer.data.sources.frames import Frames
 
-        return Frames([open_rows(file, asked.reading).table() for file in found.files], asked)
+        return Frames([open_rows(file, options.reading).table() for file in found.files], options)
     if found.format == "svmlight":
         from mercer.data.sources.files.svmlight import SvmlightFiles
 
-        if any((asked.target, asked.weight, asked.offset, asked.features, asked.drop)):
+        if any((options.target, options.weight, options.offset, options.features, options.drop)):
             raise DataError(
-                "Lines of svmlight begin with their label and name no columns: leave target= and the like out. For the "
-                "command line, which wants names, write them as CSV or Parquet."
+                "svmlight files have a label in each line and no column names: leave out target=, weight=, offset=, "
+                "features= and drop=. The command line needs names: write the rows as CSV or Parquet."
             )
-        return SvmlightFiles(found, n_features=n_features, rows=asked.rows, skip=asked.skip)
+        return SvmlightFiles(found, options, n_features)
     if n_features is not None:
         raise DataError("features= is a number for svmlight files only; name the columns to learn from.")
     if found.format == "Parquet":
         from mercer.data.sources.files.parquet import ParquetFiles
 
-        return ParquetFiles(found, asked)
+        return ParquetFiles(found, options)
     if found.format == "Arrow":
         from mercer.data.sources.files.arrow import ArrowFiles
 
-        return ArrowFiles(found, asked)
+        return ArrowFiles(found, options)
     if found.format == "JSON":
         from mercer.data.sources.files.json_lines import JsonFiles
 
-        return JsonFiles(found, asked)
+        return JsonFiles(found, options)
     from mercer.data.sources.files.separated import SeparatedFiles
 
-    return SeparatedFiles(found, asked)
+    return SeparatedFiles(found, options)
 
 
-def _of_database(found: FoundFile, asked: OpenOptions) -> Source:
+def _of_database(found: FoundFiles, options: OpenOptions) -> Source:
     from mercer.data.sources.databases.base import DatabaseRows
     from mercer.data.sources.databases.duckdb import DuckDBFile
     from mercer.data.sources.databases.sqlite import SQLiteFile
@@ -194,44 +195,44 @@ def _of_database(found: FoundFile, asked: OpenOptions) -> Source:
             "one of them."
         )
     kind = DuckDBFile if found.format == "DuckDB" else SQLiteFile
-    return DatabaseRows(kind(Stamp.of(found.files[0], log=kind.log)), asked)
+    return DatabaseRows(kind(Stamp.of(found.files[0], log=kind.log)), options)
 
 
-def _of_object(what: Any, asked: OpenOptions) -> Source:
-    """A source for what other libraries have rows in."""
+def _of_object(what: Any, options: OpenOptions) -> Source:
+    """Return a source of an object of another library."""
     from mercer.data.sources.frames import Frames
-    from mercer.data.sources.streams import Once, RepeatedStream
+    from mercer.data.sources.streams import RepeatedStream, SingleUseStream
 
     library = type(what).__module__.lstrip("_").partition(".")[0]
     if library == "duckdb" and hasattr(what, "sql_query"):
         from mercer.data.sources.databases.duckdb import Relation
 
-        return Relation(what, asked)
+        return Relation(what, options)
     if library == "pyarrow" and hasattr(what, "get_fragments"):
         from mercer.data.sources.files.datasets import of_dataset
 
-        return of_dataset(what, asked)
+        return of_dataset(what, options)
     if isinstance(what, list | tuple):
         if not what:
-            raise EmptyDataError("There is nothing in the list to read; give paths, or frames.")
-        return Frames(what, asked)
+            raise EmptyDataError("The list is empty; give paths, or frames.")
+        return Frames(what, options)
     if isinstance(what, Iterator) or hasattr(what, "read_next_batch"):
-        return Once(what, asked)
+        return SingleUseStream(what, options)
     if callable(what):
-        return RepeatedStream(what, asked)
+        return RepeatedStream(what, options)
     from mercer.data.storages.frame import as_frame
 
     if as_frame(what) is not None:
-        return Frames([what], asked)
+        return Frames([what], options)
     if isinstance(what, Iterable):
-        return RepeatedStream(partial(iter, what), asked)
+        return RepeatedStream(partial(iter, what), options)
     raise DataError(
-        f"{_kind(what)} has no rows that mercer.data.open knows to read. Give a path, an array, a frame, or a function "
-        "that makes frames."
+        f"mercer.data.open cannot read {_describe_type(what)}. Give a path, an array, a frame, or a function that "
+        "returns frames."
     )
 
 
-def _each(names: Sequence[str]) -> tuple[str, ...]:
+def _as_tuple(names: Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
@@ -245,5 +246,5 @@ def _are_paths(what: Any) -> bool:
     return isinstance(what, list | tuple) and bool(what) and all(isinstance(each, str | os.PathLike) for each in what)
 
 
-def _kind(what: Any) -> str:
+def _describe_type(what: Any) -> str:
     return f"an object of type {type(what).__name__}"

@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import Any
 
 from mercer._errors import DataError, EmptyDataError, SourceChangedError, SpentSourceError
+from mercer.data.readers.arrow_types import merge_types, types_of
 from mercer.data.readers.base import what_failed
-from mercer.data.readers.merging import merged, types_of
-from mercer.data.sources.ahead import ahead
-from mercer.data.sources.asking import OpenOptions
-from mercer.data.sources.base import Chunk, Piece, but, digest
+from mercer.data.sources.base import Chunk, Piece, describe_skipped, digest
 from mercer.data.sources.files.base import SkippedPiece
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.memory import HeldPiece
+from mercer.data.sources.options import OpenOptions
+from mercer.data.sources.read_ahead import read_ahead
 from mercer.data.sources.tabular import TabularSource
 
 
@@ -29,7 +29,7 @@ class Stream(TabularSource):
 
     def pieces(self) -> Iterator[Piece]:
         skipped: list[str] = []
-        with closing(ahead(self._chunks(skipped))) as chunks:
+        with closing(read_ahead(self._chunks(skipped))) as chunks:
             for number, chunk in enumerate(chunks):
                 yield HeldPiece(chunk, f"{self.described}, part {number}")
         yield from map(SkippedPiece, skipped)
@@ -46,23 +46,23 @@ class Stream(TabularSource):
         if self.n_rows is not None and rows != self.n_rows:
             raise SourceChangedError(
                 f"{self.described} had {self.n_rows} rows when it was opened, and {rows} in this pass: passes over it "
-                "would not agree. Open it again when nobody writes to it any more."
+                "would not agree. Open it again when it does not change any more."
             )
 
 
 class RepeatedStream(Stream):
     """A function that returns a new reader of record batches, or iterable of frames, for every pass."""
 
-    def __init__(self, make: Callable[[], Any], asked: OpenOptions) -> None:
-        self._make, self._asked = make, asked
+    def __init__(self, make: Callable[[], Any], options: OpenOptions) -> None:
+        self._make, self._options = make, options
         self._rows: int | None = None
         first = make()
         self._typed = (
-            types_of(first.schema, "The reader") if hasattr(first, "read_next_batch") else self._look(_frames(first))
+            types_of(first.schema, "The reader") if hasattr(first, "read_next_batch") else self._scan(_frames(first))
         )
-        self.columns = asked.columns(list(self._typed))
+        self.columns = options.columns(list(self._typed))
 
-    def _look(self, frames: Iterable[Any]) -> dict[str, Any]:
+    def _scan(self, frames: Iterable[Any]) -> dict[str, Any]:
         """Read all frames once to find their types."""
         found: list[tuple[str, dict[str, Any]]] = []
         self._rows = 0
@@ -70,13 +70,13 @@ class RepeatedStream(Stream):
             found.append((f"frame {number}", types_of(table.schema, f"Frame {number}")))
             self._rows += table.num_rows
         if not found:
-            raise EmptyDataError("There is no frame among those to read.")
+            raise EmptyDataError("There are no frames to read.")
         names = list(found[0][1])
-        return merged(found, names, self._asked.told(names))
+        return merge_types(found, names, self._options.declared_types(names))
 
     @cached_property
     def layout(self) -> Layout:
-        return self._asked.layout(self.columns, self._typed)
+        return self._options.layout(self.columns, self._typed)
 
     def tables(self) -> Generator[Any]:
         return tables_of(_frames(self._make()))
@@ -87,44 +87,44 @@ class RepeatedStream(Stream):
 
     @property
     def described(self) -> str:
-        return "what a function makes"
+        return "the result of a function"
 
     @property
     def identity(self) -> str:
         first = self.head().X.slice(0, 20).to_pylist()
-        return f"{self.described}, {digest(self._asked, self._rows, self._typed, first)}"
+        return f"{self.described}, {digest(self._options, self._rows, self._typed, first)}"
 
 
-class Once(Stream):
-    """A reader or generator whose rows can be read once; the types are those of its first rows."""
+class SingleUseStream(Stream):
+    """A reader or generator whose rows can be read only once; the types are those of its first rows."""
 
-    def __init__(self, items: Any, asked: OpenOptions) -> None:
-        self._asked, self._spent = asked, False
+    def __init__(self, items: Any, options: OpenOptions) -> None:
+        self._options, self._spent = options, False
         self._first: list[Any] = []
         self._rest = tables_of(items)
         if hasattr(items, "read_next_batch"):
             types = types_of(items.schema, "The reader")
         else:
             if not self._read_on():
-                raise EmptyDataError("There is no frame among those to read.")
+                raise EmptyDataError("There are no frames to read.")
             types = types_of(self._first[0].schema, "Frame 0")
-        self.columns = asked.columns(list(types))
-        self._layout = asked.layout(self.columns, types)
+        self.columns = options.columns(list(types))
+        self._layout = options.layout(self.columns, types)
 
     @property
     def layout(self) -> Layout:
         return self._layout
 
     def head(self) -> Chunk:
-        """The first rows, which the one pass will read all the same."""
+        """Return the first rows, which stay available for the pass."""
         self._refuse_spent()
         skipped: list[str] = []
         for chunk in self.layout.chunks(self._first_tables(), self.described, skipped):
             return chunk
-        raise EmptyDataError(f"There are no rows in {self.described}{but(skipped)}.")
+        raise EmptyDataError(f"There are no rows in {self.described}{describe_skipped(skipped)}.")
 
     def _first_tables(self) -> Iterator[tuple[int, Any]]:
-        """Those that were read, and then more, which are kept for the pass."""
+        """Yield the tables that have been read already, and then further ones, which are kept for the pass."""
         number, row = 0, 0
         while number < len(self._first) or self._read_on():
             yield row, self._first[number]
@@ -132,7 +132,7 @@ class Once(Stream):
             number += 1
 
     def _read_on(self) -> bool:
-        """Whether there was one more table to keep."""
+        """Read and keep one more table; return whether there was one."""
         more = next(self._rest, None)
         if more is not None:
             self._first.append(more)
@@ -146,9 +146,8 @@ class Once(Stream):
     def _refuse_spent(self) -> None:
         if self._spent:
             raise SpentSourceError(
-                "This reader or generator can be read once, and was. What takes several passes needs rows that can be "
-                "read again: open a function that makes it, as in mercer.data.open(lambda: frames()), or write the "
-                "rows to a Parquet file and open that."
+                "This reader or generator can be read only once, and has been read. For several passes, open a "
+                "function that creates it, as in mercer.data.open(lambda: frames()), or a Parquet file with the rows."
             )
 
     def tables(self) -> Generator[Any]:
@@ -162,12 +161,13 @@ class Once(Stream):
 
     @property
     def identity(self) -> str:
-        """By its first rows: the others can be read once only."""
-        return f"{self.described}, {digest(self._asked, self._layout.types, self.head().X.slice(0, 20).to_pylist())}"
+        """Text with the first rows, since the others can be read only once."""
+        first = self.head().X.slice(0, 20).to_pylist()
+        return f"{self.described}, {digest(self._options, self._layout.types, first)}"
 
 
 def _frames(made: Any) -> Iterable[Any]:
-    """What a function makes: frames, or one alone."""
+    """Return the result of a function as an iterable of frames, also if it is a single frame."""
     from mercer.data.storages.frame import as_frame
 
     several: Iterable[Any] = made
@@ -175,7 +175,7 @@ def _frames(made: Any) -> Iterable[Any]:
 
 
 def tables_of(items: Any) -> Generator[Any]:
-    """Record batches or frames of any library as pyarrow tables."""
+    """Yield record batches or frames of any library as pyarrow tables."""
     import pyarrow as pa
 
     for number, item in enumerate(items):
@@ -183,7 +183,7 @@ def tables_of(items: Any) -> Generator[Any]:
 
 
 def table_of(frame: Any, place: str) -> Any:
-    """A frame of any library as a pyarrow table."""
+    """Return a frame of any library as a pyarrow table without its index."""
     import pyarrow as pa
 
     from mercer.data.storages.frame import as_frame
@@ -191,10 +191,10 @@ def table_of(frame: Any, place: str) -> Any:
     known = as_frame(frame)
     if known is None:
         raise DataError(
-            f"{place} is no frame, but a {type(frame).__name__}. Give pandas, polars or pyarrow frames, or "
+            f"{place} is not a frame but a {type(frame).__name__}. Give pandas, polars or pyarrow frames, or "
             "several paths as a list."
         )
     try:
-        return known.to_arrow().select(list(map(str, known.columns)))  # not what pandas has as index
+        return known.to_arrow().select(list(map(str, known.columns)))
     except (pa.ArrowException, KeyError) as failure:
         raise DataError(f"{place} holds a column of several types: {what_failed(failure)}.") from None

@@ -52,7 +52,7 @@ def as_matrix(X: Any, *, spelled: bool = True) -> Array:
     An array of objects becomes one of numbers if all are numbers or, as in scikit-learn, strings that spell numbers
     (`spelled`).
     """
-    X = unmasked(X)
+    X = unmask(X)
     try:
         values = np.asarray(X)
         if values.dtype.kind in "US" and not isinstance(X, np.ndarray):
@@ -74,7 +74,7 @@ def as_matrix(X: Any, *, spelled: bool = True) -> Array:
     return _numbers_if_all_are(values, spelled) if values.dtype.kind == "O" else values
 
 
-def unmasked(X: Any) -> Any:
+def unmask(X: Any) -> Any:
     """Return a masked array with NaN (None for other types than numbers) at masked positions; anything else
     unchanged.
     """

@@ -14,15 +14,16 @@ from narwhals.exceptions import DuplicateError
 from mercer._errors import ColumnTypeError, DataError
 from mercer._typing import Array
 from mercer.data.coding import Coded
+from mercer.data.interleaving import fill_rows
 from mercer.data.kinds import Kind
-from mercer.data.side_by_side import fill_rows
 from mercer.data.storages.frame_columns import FrameColumn, SeriesColumn, ViewedColumn, column_of
-from mercer.data.storages.pandas_columns import typed
-from mercer.data.storages.plain_columns import plain_columns, side_by_side
-from mercer.data.storages.time_columns import DATES, TIMES, TimeColumn
+from mercer.data.storages.pandas_columns import convert_objects
+from mercer.data.storages.plain_columns import consolidate_columns, plain_columns
+from mercer.data.storages.time_columns import DATE_TYPES, TIME_TYPES, TimeColumn
 
-KINDS: dict[Any, Kind] = {nw.Float64: Kind.NUMBER, nw.Int64: Kind.INTEGER, nw.Boolean: Kind.BOOLEAN}
-KINDS |= dict.fromkeys((nw.String, nw.Categorical, nw.Enum, nw.Object), Kind.CATEGORY)
+KIND_BY_DTYPE: dict[Any, Kind] = {nw.Float64: Kind.NUMBER, nw.Int64: Kind.INTEGER, nw.Boolean: Kind.BOOLEAN}
+KIND_BY_DTYPE |= dict.fromkeys((nw.String, nw.Categorical, nw.Enum, nw.Object), Kind.CATEGORY)
+#: remedies by the type of a column that cannot be read
 REMEDIES = {
     nw.Datetime: "turn it into numbers, e.g. the hour, the weekday or the days since some date, or leave it out",
     nw.Date: "turn it into numbers, e.g. the weekday or the days since some date, or leave it out",
@@ -32,8 +33,10 @@ REMEDIES = {
 }
 #: longest name of a type in messages, in characters
 MAX_TYPE_NAME = 80
-UNPACK = "unpack it into columns of numbers or strings, or leave it out (on the command line with --drop)"
-SPARSE = "give the sparse matrix itself, frame.sparse.to_coo()"
+#: the remedy for nested types
+NESTED_REMEDY = "unpack it into columns of numbers or strings, or leave it out (on the command line with --drop)"
+#: the remedy for pandas' sparse columns
+SPARSE_REMEDY = "give the sparse matrix itself, frame.sparse.to_coo()"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,7 @@ class FrameStorage:
     @classmethod
     def of(cls, frame: nw.DataFrame[Any], *, dates: bool = False) -> tuple[Self, tuple[Kind, ...]]:
         """Return a storage of a frame, and the kinds of its columns: by type alone, except for Python objects."""
-        native = side_by_side(frame.to_native())
+        native = consolidate_columns(frame.to_native())
         frame, plain = nw.from_native(native, eager_only=True), plain_columns(native)
         found = (
             _column(frame.get_column(name), dates) if values is None else (ViewedColumn(values), _plain_kind(values))
@@ -82,7 +85,7 @@ class FrameStorage:
         return type(self).of(self._taken(rows), dates=True)[0]
 
     def take_native(self, rows: Array) -> Any:
-        return side_by_side(self._taken(rows).to_native())
+        return consolidate_columns(self._taken(rows).to_native())
 
     def _taken(self, rows: Array) -> nw.DataFrame[Any]:
         return (self.frame if self._is_whole else self.frame[self.start : self.stop])[rows]
@@ -134,13 +137,13 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
         return frame.collect("pyarrow")
     if isinstance(frame, nw.LazyFrame):
         raise DataError(
-            "X is a lazy frame, which has no rows yet. Collect them first: X.collect(), or X.compute() in Dask."
+            "X is a lazy frame, whose rows are not computed yet. Compute them: X.collect(), or X.compute() in Dask."
         )
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _as_table(X: Any) -> Any:
-    """Record batches, which narwhals does not know, and views, which pyarrow cannot filter, as plain tables."""
+    """Convert record batches, which narwhals does not support, and string views, which pyarrow cannot filter."""
     if (pa := sys.modules.get("pyarrow")) is None or not isinstance(X, pa.RecordBatch | pa.Table):
         return X
     from mercer.data.readers.arrow_types import without_views
@@ -149,10 +152,10 @@ def _as_table(X: Any) -> Any:
 
 
 def _column(series: nw.Series[Any], dates: bool) -> tuple[FrameColumn, Kind]:
-    series = typed(series)
+    series = convert_objects(series)
     dtype = _type(series)
     kind = _kind(series, dtype, dates)
-    return TimeColumn(series) if dtype in TIMES else column_of(series, kind), kind
+    return TimeColumn(series) if dtype in TIME_TYPES else column_of(series, kind), kind
 
 
 def _plain_kind(values: Array) -> Kind:
@@ -160,19 +163,19 @@ def _plain_kind(values: Array) -> Kind:
 
 
 def _type(series: nw.Series[Any]) -> type[Any]:
-    # narwhals does not know pandas' zones whose names have more than letters in them, such as America/New_York
+    # narwhals does not recognize time zones of pandas with other characters than letters, such as America/New_York
     unknown_zone = series.dtype == nw.Unknown and _type_name(series).startswith("datetime64[")
     return nw.Datetime if unknown_zone else type(series.dtype)
 
 
 def _kind(series: nw.Series[Any], dtype: type[Any], dates: bool) -> Kind:
-    if dates and dtype in TIMES:
-        return Kind.DATE if dtype in DATES else Kind.NUMBER
-    if dtype in KINDS:
-        return KINDS[dtype]
+    if dates and dtype in TIME_TYPES:
+        return Kind.DATE if dtype in DATE_TYPES else Kind.NUMBER
+    if dtype in KIND_BY_DTYPE:
+        return KIND_BY_DTYPE[dtype]
     if series.dtype.is_integer():
         return Kind.INTEGER
-    # a column of nothing but nulls has no type; pandas would have called it a float column
+    # a column of nulls has no type; in pandas it would be a float column
     if series.dtype.is_numeric() or _type_name(series).lower() == "null":
         return Kind.NUMBER
     raise _unsupported(series)
@@ -188,5 +191,5 @@ def _unsupported(series: nw.Series[Any]) -> ColumnTypeError:
     name = _type_name(series)
     shown = name if len(name) <= MAX_TYPE_NAME else f"{name[:MAX_TYPE_NAME]}…"
     known = (remedy for dtype, remedy in REMEDIES.items() if series.dtype == dtype)
-    remedy = SPARSE if name.startswith("Sparse") else next(known, UNPACK)
+    remedy = SPARSE_REMEDY if name.startswith("Sparse") else next(known, NESTED_REMEDY)
     return ColumnTypeError(f"Column {series.name!r} has the type {shown}, neither number nor category; {remedy}.")

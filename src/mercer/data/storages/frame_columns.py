@@ -23,7 +23,8 @@ from mercer.data.coding import (
 from mercer.data.kinds import Kind
 from mercer.data.storages.dense import float_type
 
-BOTH = np.array([False, True])
+#: the levels of a column of bools
+BOOL_LEVELS = np.array([False, True])
 
 
 class FrameColumn(Protocol):
@@ -56,7 +57,7 @@ class ViewedColumn:
         return code_array(self.values[start:stop])
 
     def declared_levels(self) -> Array | None:
-        return BOTH if self.values.dtype.kind == "b" else None
+        return BOOL_LEVELS if self.values.dtype.kind == "b" else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ class SeriesColumn:
 
     def declared_levels(self) -> Array | None:
         if self.series.dtype == nw.Boolean:
-            return BOTH
+            return BOOL_LEVELS
         # the categories of polars' Categorical are those of the whole process, not of the column
         if self.series.dtype == nw.Categorical and not self.series.implementation.is_polars():
             return code_arrow(self.series.to_arrow()).labels

@@ -1,6 +1,4 @@
-"""Columns of pandas with another type than their values: numbers and bools stored as objects or in another byte
-order.
-"""
+"""Columns of pandas that store numbers or bools as objects, or in another byte order."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ import numpy as np
 from mercer.data.coding import is_missing
 
 
-def typed(series: nw.Series[Any]) -> nw.Series[Any]:
+def convert_objects(series: nw.Series[Any]) -> nw.Series[Any]:
     """Return a column converted to the type of its values if all of them are numbers, or all bools; else unchanged.
 
     Databases return decimals, and a row of a frame consists of objects, whatever the types of the frame.
@@ -32,7 +30,7 @@ def typed(series: nw.Series[Any]) -> nw.Series[Any]:
 def _of_objects(series: nw.Series[Any], native: Any) -> nw.Series[Any]:
     objects = native.to_numpy()
     if isinstance(next((each for each in objects if not is_missing(each)), ""), str):
-        return series  # the other values need not be checked
+        return series  # a column of strings, whose other values need not be checked
     present = native.notna().to_numpy()
     types = set(map(type, objects[present]))
     if all(issubclass(each, bool | np.bool_) for each in types):

@@ -1,4 +1,4 @@
-"""Views of all numeric columns of a wide frame at once; a thousand separate views take a second."""
+"""Views of all numeric columns of a wide frame at once, since a thousand separate views take a second."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 from mercer._typing import Array
 
 
-def side_by_side(native: Any, *, fewest: int = 50) -> Any:
-    """Return a wide pandas frame with the columns of one type in one block of memory, copied where they are apart.
+def consolidate_columns(native: Any, *, fewest: int = 50) -> Any:
+    """Return a wide pandas frame with the columns of one type in one block of memory, copied if they are separate.
 
-    `read_csv` leaves every column by itself: of thousands of them pandas takes rows far faster from one block.
+    `read_csv` stores every column separately; from one block, pandas takes rows of thousands of columns far faster.
 
     Parameters
     ----------
     native : data frame
-        Of any library; only those of pandas are copied.
+        A frame of any library; only those of pandas are copied.
     fewest : int, default=50
-        Columns of one type from which they are put together.
+        Smallest number of columns of one type for which the frame is copied.
     """
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(native, pandas.DataFrame) or native.shape[1] < fewest:
@@ -41,9 +41,10 @@ def plain_columns(native: Any, *, fewest: int = 50) -> list[Array | None]:
     Parameters
     ----------
     native : data frame
-        Of any library; only those of pandas and tables of pyarrow have columns that are read here.
+        A frame of any library; only columns of pandas and pyarrow are read here.
     fewest : int, default=50
-        Columns of one type from which they are read together. Fewer are None, too.
+        Smallest number of columns of one type that are read together; the result is None for the columns of rarer
+        types.
     """
     values: list[Array | None] = [None] * native.shape[1]
     pandas, pyarrow = sys.modules.get("pandas"), sys.modules.get("pyarrow")
@@ -67,7 +68,7 @@ def plain_columns(native: Any, *, fewest: int = 50) -> list[Array | None]:
 
 
 def _by_type(types: list[Any]) -> dict[np.dtype[Any], list[int]]:
-    """Positions of the columns of each type of plain numbers."""
+    """Return the positions of the columns of each type of plain numbers."""
     found = defaultdict(list)
     for position, each in enumerate(types):
         if isinstance(each, np.dtype) and each.kind in "iuf" and each.itemsize in (4, 8) and each.isnative:

@@ -14,12 +14,14 @@ from mercer.data.storages.dense import float_type
 
 @dataclass(frozen=True, eq=False)
 class SparseStorage(MatrixStorage):
-    """A matrix in CSR format, the one whose rows can be cut out cheaply."""
+    """A matrix in CSR format, in which rows can be sliced fast."""
 
     @classmethod
     def of(cls, X: Any) -> Self:
         if X.dtype.kind not in "fiub":
-            raise ColumnTypeError(f"A sparse matrix of type {X.dtype} holds no real numbers. Convert it to float64.")
+            raise ColumnTypeError(
+                f"A sparse matrix of type {X.dtype} does not hold real numbers. Convert it to float64."
+            )
         return cls(X.tocsr())
 
     @property

@@ -15,8 +15,8 @@ from mercer.data.coding import Coded, code_floats, one_chunk
 from mercer.data.dates import MICROSECONDS_PER_DAY
 
 #: types of points in time, and all types that are read as numbers
-DATES = (nw.Date, nw.Datetime)
-TIMES = (*DATES, nw.Time, nw.Duration)
+DATE_TYPES = (nw.Date, nw.Datetime)
+TIME_TYPES = (*DATE_TYPES, nw.Time, nw.Duration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +69,10 @@ def _microseconds(array: Any, zone: str) -> Array:
 
 
 def clock_columns(frame: Any) -> dict[str, str]:
-    """Return the columns of times of day and of durations, and which of both each is.
+    """Return the kind, "times of day" or "durations", of each column of one of these.
 
-    A model file does not record that its numbers were hours of the day, or a duration, so that neither a reader of
-    files, nor a server, nor a query in SQL can read the same column for it again.
+    A model file does not record that numbers were times of day or durations, so that no reader, server or SQL query
+    could read the same column again.
     """
     import pyarrow as pa
 
@@ -85,6 +85,6 @@ def refuse_clock_times(frame: Any) -> None:
     """Raise an error for a frame with `clock_columns`."""
     for name, what in clock_columns(frame).items():
         raise ColumnTypeError(
-            f"Column {name!r} holds {what} ({frame.schema.field(name).type}), which no model file keeps as such. Leave "
-            f"it out (on the command line --drop {shlex.quote(name)}), or write it as numbers, e.g. as hours."
+            f"Column {name!r} holds {what} ({frame.schema.field(name).type}), which model files cannot store. Leave it "
+            f"out (on the command line --drop {shlex.quote(name)}), or write it as numbers, e.g. as hours."
         )

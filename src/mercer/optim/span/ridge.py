@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mercer._errors import FitInterrupted
-from mercer._memory import SHARE, available_bytes, refuse_beyond_memory
+from mercer._memory import MAX_MEMORY_SHARE, available_bytes, refuse_beyond_memory
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.optim.certificate import Certificate, Solution
@@ -116,7 +116,7 @@ def _try_steps(system: RidgeSystem, alpha: Array, many_rows: int) -> RidgeSteps 
 
 def has_room(needed: float) -> bool:
     """Return whether that many bytes are free."""
-    return needed <= SHARE * available_bytes()
+    return needed <= MAX_MEMORY_SHARE * available_bytes()
 
 
 def bytes_needed(rows: int, *, many_rows: int = MANY_KERNEL_ROWS) -> float:

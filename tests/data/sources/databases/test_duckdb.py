@@ -11,8 +11,8 @@ import pytest
 
 import mercer.data
 from mercer._errors import DataError, SourceChangedError
-from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.databases.duckdb import Relation
+from mercer.data.sources.options import OpenOptions
 from tests.data._databases import duckdb_file
 
 duckdb: Any = pytest.importorskip("duckdb")
@@ -27,7 +27,7 @@ def test_a_file(tmp_path: Path) -> None:
         assert X["id"].to_pylist() == list(range(5000))
         assert X.schema.field("price").type == pa.float64()
     os.utime(path, ns=(0, 1))
-    with pytest.raises(SourceChangedError, match=r"a\.duckdb' was written to"):
+    with pytest.raises(SourceChangedError, match=r"a\.duckdb' has changed"):
         list(source)
 
 
@@ -38,7 +38,7 @@ def test_a_file_whose_log_is_written_to(tmp_path: Path) -> None:
     with duckdb.connect(path) as writer:
         writer.execute("PRAGMA disable_checkpoint_on_shutdown")
         writer.execute("UPDATE t SET y = y + 1")
-    with pytest.raises(SourceChangedError, match=r"a\.duckdb' was written to"):
+    with pytest.raises(SourceChangedError, match=r"a\.duckdb' has changed"):
         list(source)
     assert mercer.data.open(path, target="y").identity != source.identity
 
@@ -47,9 +47,9 @@ def test_queries(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / "a.duckdb", a="SELECT 1 AS x", b="SELECT range AS x FROM range(9)")
     assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(path, sql="SELECT x FROM b WHERE x > 6")] == [[7, 8]]
     assert mercer.data.open(path, sql="b").n_rows == 9
-    with pytest.raises(DataError, match="holds several tables: 'a', 'b'"):
+    with pytest.raises(DataError, match="has several tables: 'a', 'b'"):
         mercer.data.open(path)
-    with pytest.raises(DataError, match="does not answer 'SELECT q FROM b'"):
+    with pytest.raises(DataError, match="cannot execute 'SELECT q FROM b'"):
         mercer.data.open(path, sql="SELECT q FROM b")
 
 
@@ -58,7 +58,7 @@ def test_the_only_table_may_have_any_name(tmp_path: Path) -> None:
     assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(path)] == [[1]]
 
 
-def test_a_relation_is_asked_by_every_pass() -> None:
+def test_a_relation_is_executed_in_every_pass() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT range AS x, range % 2 AS y FROM range(3000)")
     source = mercer.data.open(connection.sql("SELECT * FROM t WHERE x >= 10"), target="y", rows=700)
@@ -82,7 +82,7 @@ def test_a_relation_is_known_again_without_the_names_that_chance_gave_it() -> No
     assert one == same != other
 
 
-def test_a_connection_that_somebody_else_uses() -> None:
+def test_a_connection_that_is_used_elsewhere() -> None:
     class Busy:
         """A relation whose connection is in use."""
 
@@ -91,5 +91,5 @@ def test_a_connection_that_somebody_else_uses() -> None:
 
     source = Relation(duckdb.sql("SELECT 1 AS x, 0 AS y"), OpenOptions(target="y"))
     source._relation = Busy()
-    with pytest.raises(DataError, match=r"stopped answering: .*busy\. Leave its connection alone"):
+    with pytest.raises(DataError, match=r"cannot be read further: .*busy\. Do not use its connection"):
         source.head()

@@ -21,7 +21,7 @@ ROWS = 3000
 
 
 def late(i: int, value: Any) -> Any:
-    """Beyond the rows by which the driver judges."""
+    """Return a value after the rows by which the driver infers the type."""
     return value if i > 2000 else None
 
 
@@ -48,11 +48,13 @@ def test_queries_to_sqlite(tmp_path: Path) -> None:
     source = mercer.data.open(path, target="y", sql='SELECT * FROM t WHERE "a b" > 4 ORDER BY "a b" DESC;')
     assert [chunk.X["a b"].to_pylist() for chunk in source] == [[9, 8, 7, 6, 5]]
     assert mercer.data.open(path, sql="other").n_rows == 1
-    with pytest.raises(DataError, match=r"'a\.db' holds several tables: 'other', 't'\. Say which, as in sql='other'"):
+    with pytest.raises(
+        DataError, match=r"'a\.db' has several tables: 'other', 't'\. Name one of them, as in sql='other'"
+    ):
         mercer.data.open(path)
-    with pytest.raises(DataError, match=r"'a\.db' does not answer 'SELECT q FROM t'"):
+    with pytest.raises(DataError, match=r"'a\.db' cannot execute 'SELECT q FROM t'"):
         mercer.data.open(path, sql="SELECT q FROM t")
-    with pytest.raises(DataError, match=r"does not answer 'DELETE FROM t'"):
+    with pytest.raises(DataError, match=r"cannot execute 'DELETE FROM t'"):
         mercer.data.open(path, sql="DELETE FROM t")
     assert mercer.data.open(path, sql="t").n_rows == 10
 
@@ -82,7 +84,7 @@ def test_what_sqlite_files_may_not_hold(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "b.sqlite")
     connection.execute("PRAGMA user_version = 1")
     connection.close()
-    with pytest.raises(EmptyDataError, match="holds no tables"):
+    with pytest.raises(EmptyDataError, match="has no tables"):
         mercer.data.open(tmp_path / "b.sqlite")
 
 
@@ -90,7 +92,7 @@ def test_an_sqlite_file_that_changes(tmp_path: Path) -> None:
     source = mercer.data.open(sqlite_file(tmp_path / "a.sqlite", "x, y", [(1, 2)]), target="y")
     assert sum(chunk.n_rows for chunk in source) == 1
     os.utime(tmp_path / "a.sqlite", ns=(0, 1))
-    with pytest.raises(SourceChangedError, match=r"a\.sqlite' was written to"):
+    with pytest.raises(SourceChangedError, match=r"a\.sqlite' has changed"):
         list(source)
 
 
@@ -105,6 +107,6 @@ def test_an_sqlite_file_whose_log_is_written_to(tmp_path: Path) -> None:
             assert source.identity == before == mercer.data.open(path, target="y").identity
             writer.execute("UPDATE t SET y = y + 1")
             writer.commit()
-            with pytest.raises(SourceChangedError, match=r"a\.sqlite' was written to since it was opened\. Passes"):
+            with pytest.raises(SourceChangedError, match=r"a\.sqlite' has changed since it was opened\. Passes"):
                 list(source)
             assert mercer.data.open(path, target="y").identity != before

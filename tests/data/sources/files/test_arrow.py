@@ -1,4 +1,4 @@
-"""Arrow files that are broken, changed, or of different columns."""
+"""Arrow files that are damaged, changed, or have different columns."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pyarrow import feather
 
 import mercer.data
 from mercer._errors import DataError, SourceChangedError
-from mercer.data.sources.files import arrow
+from mercer.data import Reading
 from tests.data.sources._reading import rows_of
 
 TABLE = pa.table({"x": np.arange(300.0), "c": ["abc", "de", None] * 100, "y": np.arange(300)})
 
 
 def corrupt(path: Path) -> Path:
-    """A file of three record batches, with flipped bytes where the compressed values of the second begin."""
+    """Write a file of three record batches, with flipped bytes in the compressed values of the second."""
     feather.write_feather(TABLE, str(path), chunksize=100, compression="zstd")
     content = bytearray(path.read_bytes())
     first = content.index(magic := b"\x28\xb5\x2f\xfd")
@@ -72,9 +72,9 @@ def test_a_file_that_changes(tmp_path: Path) -> None:
         rows_of(source)
 
 
-def test_pieces_are_some_record_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_are_some_record_batches(tmp_path: Path) -> None:
     feather.write_feather(TABLE, str(tmp_path / "a.feather"), chunksize=30)
-    monkeypatch.setattr(arrow, "PIECE_BYTES", (tmp_path / "a.feather").stat().st_size // 3)
-    names = [piece.name for piece in mercer.data.open(tmp_path / "a.feather", target="y").pieces()]
+    reading = Reading(piece_bytes=(tmp_path / "a.feather").stat().st_size // 3)
+    names = [piece.name for piece in mercer.data.open(tmp_path / "a.feather", target="y", reading=reading).pieces()]
     assert names[0] == "'a.feather', record batches 0 to 2"
     assert len(names) == 4

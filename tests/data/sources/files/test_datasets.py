@@ -12,18 +12,18 @@ from pyarrow import dataset, parquet
 
 import mercer.data
 from mercer._errors import DataError, SourceChangedError
-from mercer.data.sources.files import datasets
+from mercer.data import Reading
 from tests.data.sources._reading import chunks_of
 
 TABLE = pa.table({"x": np.random.default_rng(0).normal(size=300), "y": np.arange(300) % 2, "g": ["a", "b", "c"] * 100})
 
 
-def test_files_are_cut_by_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_cut_by_row_groups(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "a.parquet", row_group_size=100)
     opened = dataset.dataset(tmp_path)
     assert [piece.name for piece in mercer.data.open(opened, target="y").pieces()] == ["'a.parquet'"]
-    monkeypatch.setattr(datasets, "PIECE_BYTES", 100)
-    pieces = pickle.loads(pickle.dumps(list(mercer.data.open(opened, target="y").pieces())))
+    source = mercer.data.open(opened, target="y", reading=Reading(piece_bytes=100))
+    pieces = pickle.loads(pickle.dumps(list(source.pieces())))
     assert [piece.name for piece in pieces] == [f"'a.parquet', row group {group}" for group in range(3)]
     X = pa.concat_tables([chunk.X for piece in pieces for chunk in piece.chunks([])])
     assert X.equals(TABLE.select(["x", "g"]))
@@ -55,5 +55,5 @@ def test_what_is_broken_or_changed(tmp_path: Path) -> None:
     assert chunks == []
     assert len(skipped) == 1
     parquet.write_table(TABLE, path)
-    with pytest.raises(SourceChangedError, match=r"a\.parquet' was written to"):
+    with pytest.raises(SourceChangedError, match=r"a\.parquet' has changed"):
         list(source)

@@ -1,4 +1,4 @@
-"""Parquet files: what they say about themselves, and what is done about those that are broken or changed."""
+"""Parquet files: their metadata, and files that are damaged or changed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pyarrow import parquet
 
 import mercer.data
 from mercer._errors import ColumnMismatchError, DataError, SourceChangedError
+from mercer.data import Reading
 from mercer.data.sources.base import CHUNK_BYTES
-from mercer.data.sources.files import parquet as sources
 from tests.data.sources._reading import rows_of
 
 RANDOM = np.random.default_rng(0)
@@ -25,7 +25,7 @@ TABLE = pa.table({"x": RANDOM.normal(size=300), "y": np.arange(300) % 2})
 
 
 def corrupt(path: Path, group: int, **how: object) -> Path:
-    """A file of three row groups, with bytes flipped in the values of one of them."""
+    """Write a file of three row groups, with flipped bytes in the values of one of them."""
     parquet.write_table(TABLE, path, row_group_size=100, use_dictionary=False, **how)
     column = parquet.ParquetFile(path).metadata.row_group(group).column(0)
     content = bytearray(path.read_bytes())
@@ -44,12 +44,10 @@ def test_a_corrupt_row_group_is_named(tmp_path: Path, how: dict[str, object]) ->
 
 
 @pytest.mark.parametrize("piece_bytes", [1 << 27, 100])
-def test_a_corrupt_row_group_is_left_out_as_a_whole(
-    tmp_path: Path, piece_bytes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sources, "PIECE_BYTES", piece_bytes)
+def test_a_corrupt_row_group_is_left_out_as_a_whole(tmp_path: Path, piece_bytes: int) -> None:
     path = corrupt(tmp_path / "a.parquet", 1, compression="none", write_page_checksum=True)
-    source = mercer.data.open(path, target="y", rows=10, on_error="skip")
+    reading = Reading(piece_bytes=piece_bytes)
+    source = mercer.data.open(path, target="y", rows=10, on_error="skip", reading=reading)
     for _ in range(2):
         rows, skipped = rows_of(source)
         assert rows == 200
@@ -58,7 +56,7 @@ def test_a_corrupt_row_group_is_left_out_as_a_whole(
 
 
 def test_rows_that_a_damaged_column_does_not_have_are_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked for all rows of such a group pyarrow refuses; asked for some at a time it gives those that there are."""
+    """pyarrow raises an error if the whole group is read at once, but returns the remaining rows in batches."""
     plain = parquet.ParquetFile.iter_batches
 
     def shortened(self: parquet.ParquetFile, *given: Any, row_groups: list[int], **more: Any) -> Iterator[Any]:
@@ -84,7 +82,7 @@ def test_a_file_without_an_end(tmp_path: Path) -> None:
 
 
 def test_a_footer_with_a_wrong_byte_brings_no_process_down(tmp_path: Path) -> None:
-    """Asked what a column takes, pyarrow ends the process where levels and their counts disagree."""
+    """pyarrow crashes when it computes the size of a column whose levels and counts disagree."""
     parquet.write_table(pa.table({"t": ["a", "b"]}), path := tmp_path / "a.parquet", store_schema=False)
     sound = path.read_bytes()
     read = 0
@@ -120,10 +118,10 @@ def test_a_file_that_changes_between_passes(tmp_path: Path, pickled: bool) -> No
         pieces = pickle.loads(pickle.dumps(pieces))
     assert sum(chunk.n_rows for piece in pieces for chunk in piece.chunks([])) == 300
     parquet.write_table(TABLE.slice(0, 200), path)
-    with pytest.raises(SourceChangedError, match=r"a\.parquet' was written to since it was opened: it had \d+ bytes"):
+    with pytest.raises(SourceChangedError, match=r"a\.parquet' has changed since it was opened: it had \d+ bytes"):
         list(pieces[0].chunks([]))
     path.unlink()
-    with pytest.raises(SourceChangedError, match=r"a\.parquet' is gone since it was opened"):
+    with pytest.raises(SourceChangedError, match=r"a\.parquet' was removed after it was opened"):
         list(pieces[0].chunks([]))
 
 
@@ -132,7 +130,7 @@ def test_a_file_that_is_written_again_with_as_many_bytes(tmp_path: Path) -> None
     source = mercer.data.open(path, target="y")
     before = source.identity
     os.utime(path, ns=(0, 1))
-    with pytest.raises(SourceChangedError, match="was written to since it was opened"):
+    with pytest.raises(SourceChangedError, match="has changed since it was opened"):
         rows_of(source)
     assert mercer.data.open(path, target="y").identity != before
 
@@ -171,11 +169,11 @@ def test_other_types_in_another_file_are_named_unless_they_are_numbers_too(tmp_p
 def test_columns_that_only_some_files_have(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     parquet.write_table(TABLE.drop_columns("y"), tmp_path / "b.parquet")
-    with pytest.raises(DataError, match=r"'b\.parquet' has no column 'y', which 'a\.parquet' beside it has"):
+    with pytest.raises(DataError, match=r"'b\.parquet' has no column 'y', unlike 'a\.parquet'"):
         mercer.data.open(tmp_path, target="y")
     more = TABLE.append_column("z", TABLE["x"])
     parquet.write_table(more, tmp_path / "b.parquet")
-    with pytest.raises(DataError, match=r"'b\.parquet' has columns that 'a\.parquet' beside it has not: 'z'"):
+    with pytest.raises(DataError, match=r"'b\.parquet' has columns that 'a\.parquet' does not have: 'z'"):
         mercer.data.open(tmp_path, target="y")
     assert rows_of(mercer.data.open(tmp_path, target="y", features=["x"]))[0] == 600
 
@@ -209,7 +207,7 @@ def test_only_columns_that_are_needed_are_read(tmp_path: Path) -> None:
 
 
 def test_long_texts_make_chunks_of_few_rows(tmp_path: Path) -> None:
-    """Their type says nothing of their size, but the end of the file does."""
+    """The size of long texts follows from the footer, not from the type."""
     texts = ["".join(map(chr, RANDOM.integers(97, 123, 20_000))) for _ in range(40)] * 50
     table = pa.table({"t": pa.array(texts), "y": np.zeros(2000)})
     parquet.write_table(table, tmp_path / "a.parquet", use_dictionary=False)

@@ -5,24 +5,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from mercer.data.readers.sql import only_table, spelled
-from mercer.data.sources.asking import OpenOptions
+from mercer.data.readers.base import BATCH_ROWS
+from mercer.data.readers.sql import QueryInfo, only_table, quote_name
 from mercer.data.sources.base import digest
 from mercer.data.sources.layout import Layout
+from mercer.data.sources.options import OpenOptions
 from mercer.data.sources.streams import Stream
-
-#: most rows that are fetched at once
-FETCHED = 1 << 16
-
-
-class Answer(NamedTuple):
-    """The result of a query without its rows."""
-
-    #: pyarrow types by name
-    types: dict[str, Any]
-    rows: int
 
 
 class Database(ABC):
@@ -38,38 +28,38 @@ class Database(ABC):
         """Return the names of the tables."""
 
     @abstractmethod
-    def look(self, query: str) -> Answer:
+    def inspect(self, query: str) -> QueryInfo:
         """Return the types of the columns and the number of rows of a query."""
 
     @abstractmethod
-    def rows(self, query: str, types: dict[str, Any], at_once: int) -> Iterator[Any]:
+    def rows(self, query: str, types: dict[str, Any], batch_rows: int) -> Iterator[Any]:
         """Yield record batches of these columns of a query, in its order."""
 
     @abstractmethod
     def check(self) -> None:
-        """Raise an error if a file has changed; a server only reveals the number of rows."""
+        """Raise an error if a file has changed; changes on a server show only in the number of rows."""
 
     def query(self, sql: str | None) -> str:
         """Return a query: the given one, or that for the named or the only table."""
         if sql is None:
             return f"SELECT * FROM {self.table(only_table(self.tables(), self.name, ', as in sql={!r}'))}"
         sql = sql.strip().rstrip(";")
-        return sql if re.search(r"\s", sql) else f"SELECT * FROM {'.'.join(map(spelled, sql.split('.')))}"
+        return sql if re.search(r"\s", sql) else f"SELECT * FROM {'.'.join(map(quote_name, sql.split('.')))}"
 
     def table(self, name: str) -> str:
         """Return one of `tables` quoted for SQL."""
-        return spelled(name)
+        return quote_name(name)
 
 
 class DatabaseRows(Stream):
     """A source that executes the query in every pass."""
 
-    def __init__(self, database: Database, asked: OpenOptions) -> None:
-        self._database, self._asked = database, asked
-        self._query = database.query(asked.reading.sql)
-        self._answer = database.look(self._query)
-        self.columns = asked.columns(list(self._answer.types))
-        self._layout = asked.layout(self.columns, self._answer.types)
+    def __init__(self, database: Database, options: OpenOptions) -> None:
+        self._database, self._options = database, options
+        self._query = database.query(options.reading.sql)
+        self._info = database.inspect(self._query)
+        self.columns = options.columns(list(self._info.types))
+        self._layout = options.layout(self.columns, self._info.types)
 
     @property
     def layout(self) -> Layout:
@@ -79,14 +69,14 @@ class DatabaseRows(Stream):
         import pyarrow as pa
 
         self._database.check()
-        types = {name: self._answer.types[name] for name in self.columns.read}
-        for batch in self._database.rows(self._query, types, min(FETCHED, self._layout.rows)):
+        types = {name: self._info.types[name] for name in self.columns.read}
+        for batch in self._database.rows(self._query, types, min(BATCH_ROWS, self._layout.rows)):
             yield pa.Table.from_batches([batch])
         self._database.check()
 
     @property
     def n_rows(self) -> int:
-        return self._answer.rows
+        return self._info.rows
 
     @property
     def described(self) -> str:
@@ -94,4 +84,4 @@ class DatabaseRows(Stream):
 
     @property
     def identity(self) -> str:
-        return f"{self.described}, {digest(self._database, self._answer, self._asked)}"
+        return f"{self.described}, {digest(self._database, self._info, self._options)}"

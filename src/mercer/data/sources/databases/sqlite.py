@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from mercer.data.readers.base import Reading
+from mercer.data.readers.sql import QueryInfo
 from mercer.data.readers.sqlite import SQLite
-from mercer.data.sources.databases.base import Answer, Database
+from mercer.data.sources.databases.base import Database
 from mercer.data.sources.files.stamps import Stamp
 
 
@@ -31,11 +32,11 @@ class SQLiteFile(Database):
     def tables(self) -> list[str]:
         return self._reader(None).tables()
 
-    def look(self, query: str) -> Answer:
-        return Answer(*self._reader(query).answer)
+    def inspect(self, query: str) -> QueryInfo:
+        return self._reader(query).info
 
-    def rows(self, query: str, types: dict[str, Any], at_once: int) -> Iterator[Any]:
-        return self._reader(query).batches(types, at_once)
+    def rows(self, query: str, types: dict[str, Any], batch_rows: int) -> Iterator[Any]:
+        return self._reader(query).batches(types, batch_rows)
 
     def _reader(self, query: str | None) -> SQLite:
         return SQLite(Path(self.stamp.path), Reading(sql=query))

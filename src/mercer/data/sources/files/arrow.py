@@ -11,61 +11,63 @@ from typing import Any, NamedTuple
 
 from mercer._errors import DataError
 from mercer.data.readers.arrow import Arrow
+from mercer.data.readers.arrow_types import types_of
 from mercer.data.readers.base import Reading, what_failed
-from mercer.data.readers.merging import merged, types_of
-from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import Piece
-from mercer.data.sources.files.base import PIECE_BYTES, Files, PartOfFile, SkippedPiece, columns_in, leave_out
-from mercer.data.sources.files.finding import FoundFile
+from mercer.data.sources.files.base import Files, PartOfFile, SkippedPiece, common_columns, raise_or_skip
+from mercer.data.sources.files.finding import FoundFiles
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
+from mercer.data.sources.options import OpenOptions
 
 
-class Head(NamedTuple):
-    """The schema and sizes in a file."""
+class ArrowHeader(NamedTuple):
+    """The schema of a file and its number of record batches."""
 
     stamp: Stamp
     types: dict[str, Any]
-    #: record batches; None of a stream, which has no list of them
+    #: None for a stream, which has no index
     batches: int | None
 
 
 class ArrowFiles(Files):
     """Files whose types are known from their first bytes."""
 
-    def __init__(self, found: FoundFile, asked: OpenOptions) -> None:
-        super().__init__([Stamp.of(file) for file in found.files], asked, "Arrow")
-        self._heads: list[Head] = []
+    def __init__(self, found: FoundFiles, options: OpenOptions) -> None:
+        super().__init__([Stamp.of(file) for file in found.files], options, "Arrow")
+        self._headers: list[ArrowHeader] = []
         for stamp in self.stamps:
             try:
-                self._heads.append(_head(stamp))
+                self._headers.append(_read_header(stamp))
             except DataError as failure:
-                self.broken(failure)
-        if not self._heads:
+                self.raise_or_skip(failure)
+        if not self._headers:
             raise DataError(f"None of {self.described} can be read. {self._left_out[0]}")
-        self.columns = columns_in([head.stamp for head in self._heads], [list(h.types) for h in self._heads], asked)
+        self.columns = common_columns(
+            [head.stamp for head in self._headers], [list(h.types) for h in self._headers], options
+        )
 
     @cached_property
     def layout(self) -> Layout:
-        found = [(repr(head.stamp.name), head.types) for head in self._heads]
-        return self._asked.layout(self.columns, merged(found, self.columns.read, self._asked.told(self.columns.read)))
+        found = [(repr(head.stamp.name), head.types) for head in self._headers]
+        return self._options.layout(self.columns, self._options.merge_types(found, self.columns))
 
     @cached_property
     def n_rows(self) -> int | None:
         """Number of rows by the headers of the record batches; None for streams."""
         from pyarrow import dataset
 
-        if any(head.batches is None for head in self._heads):
+        if any(head.batches is None for head in self._headers):
             return None
-        return sum(int(dataset.dataset(head.stamp.path, format="ipc").count_rows()) for head in self._heads)
+        return sum(int(dataset.dataset(head.stamp.path, format="ipc").count_rows()) for head in self._headers)
 
     def pieces(self) -> Iterator[Piece]:
         yield from map(SkippedPiece, self._left_out)
-        for head in self._heads:
+        for head in self._headers:
             if head.batches is None:
                 yield RecordBatches(head.stamp, self.layout, 0, None)
                 continue
-            each = max(1, PIECE_BYTES * head.batches // max(1, head.stamp.size))
+            each = max(1, self._options.piece_bytes * head.batches // max(1, head.stamp.size))
             for first in range(0, head.batches, each):
                 yield RecordBatches(head.stamp, self.layout, first, min(first + each, head.batches))
 
@@ -102,8 +104,8 @@ class RecordBatches(PartOfFile):
                 except (pa.ArrowException, OSError) as failure:
                     what = f"Record batch {number}{' and all after it' if self.stop is None else ''}"
                     sentence = f"{what} of {self.stamp.name!r} cannot be read: {what_failed(failure)}."
-                    leave_out(self.stamp, sentence, self.layout, skipped)
-                    if self.stop is None:  # where the next one would begin is not known
+                    raise_or_skip(self.stamp, sentence, self.layout, skipped)
+                    if self.stop is None:  # the position of the next one is not known
                         return
                 else:
                     yield row, pa.Table.from_batches([batch])
@@ -111,9 +113,9 @@ class RecordBatches(PartOfFile):
                 number += 1
 
 
-def _head(stamp: Stamp) -> Head:
+def _read_header(stamp: Stamp) -> ArrowHeader:
     with _opened(stamp) as file:
-        return Head(
+        return ArrowHeader(
             stamp,
             types_of(file.schema, repr(stamp.name)),
             getattr(file, "num_record_batches", None),
@@ -123,7 +125,7 @@ def _head(stamp: Stamp) -> Head:
 @contextmanager
 def _opened(stamp: Stamp, columns: Sequence[str] = ()) -> Iterator[Any]:
     if not stamp.size:
-        raise DataError(f"{stamp.name!r} is empty: not even the names of columns are in it. Take it away, or write it.")
-    # what is mapped counts as memory, and a file larger than that can be forbidden
+        raise DataError(f"{stamp.name!r} is empty, without column names. Remove it, or write it again.")
+    # a memory map counts towards the memory limit of a process, which a large file may exceed
     with Arrow(Path(stamp.path), Reading()).opened(columns, mapped=False) as file:
         yield file

@@ -9,15 +9,12 @@ from typing import Any
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer.data.readers.base import same_columns
-from mercer.data.sources.ahead import ahead
-from mercer.data.sources.asking import OpenOptions
-from mercer.data.sources.base import CHUNK_BYTES, Chunk, Piece, SourceColumns
-from mercer.data.sources.files.stamps import Stamp, described, identity
+from mercer.data.sources.base import Chunk, Piece, SourceColumns
+from mercer.data.sources.files.stamps import Stamp, describe_files, identify_files
 from mercer.data.sources.layout import Layout
+from mercer.data.sources.options import OpenOptions
+from mercer.data.sources.read_ahead import read_ahead
 from mercer.data.sources.tabular import TabularSource
-
-#: bytes of decoded values that one piece has, about: several chunks, so that files are not opened for each of them
-PIECE_BYTES = 4 * CHUNK_BYTES
 
 
 @dataclass(frozen=True)
@@ -48,13 +45,13 @@ class PartOfFile(Piece):
         return repr(self.stamp.name)
 
     @property
-    def alone(self) -> bool:
-        """Whether there is no other piece to read meanwhile, so that this one is read ahead of the computation."""
+    def is_whole_file(self) -> bool:
+        """Whether the file is a single piece, which is therefore read ahead of the computation."""
         return False
 
     def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
         chunks = self._chunks(skipped)
-        return ahead(chunks) if self.alone else chunks
+        return read_ahead(chunks) if self.is_whole_file else chunks
 
     def _chunks(self, skipped: list[str]) -> Iterator[Chunk]:
         self.stamp.check()
@@ -66,9 +63,9 @@ class PartOfFile(Piece):
         """Yield the number of the first row in `place` and the rows, block by block."""
 
 
-def leave_out(stamp: Stamp, sentence: str, layout: Layout, skipped: list[str]) -> None:
+def raise_or_skip(stamp: Stamp, sentence: str, layout: Layout, skipped: list[str]) -> None:
     """Raise the error about a part of a file that cannot be read, or record it if errors are skipped."""
-    stamp.check()  # or the file has changed, which explains it
+    stamp.check()  # raises if the file has changed, which explains the error
     if not layout.skip:
         raise DataError(f"{sentence} Write the file again, or leave that part out with on_error='skip'.") from None
     skipped.append(sentence)
@@ -77,14 +74,14 @@ def leave_out(stamp: Stamp, sentence: str, layout: Layout, skipped: list[str]) -
 class Files(TabularSource):
     """Files of one format with the same columns."""
 
-    def __init__(self, stamps: Sequence[Stamp], asked: OpenOptions, called: str) -> None:
-        self.stamps, self._asked, self._called = tuple(stamps), asked, called
-        #: what is left out of every pass
+    def __init__(self, stamps: Sequence[Stamp], options: OpenOptions, format_name: str) -> None:
+        self.stamps, self._options, self._format = tuple(stamps), options, format_name
+        #: sentences about files that every pass leaves out
         self._left_out: list[str] = []
 
     @property
     def described(self) -> str:
-        return described(self.stamps, self._called)
+        return describe_files(self.stamps, self._format)
 
     @property
     def n_bytes(self) -> int | None:
@@ -92,28 +89,29 @@ class Files(TabularSource):
 
     @property
     def identity(self) -> str:
-        return identity(self.stamps, self._called, self._asked)
+        return identify_files(self.stamps, self._format, self._options)
 
-    def broken(self, failure: DataError) -> None:
+    def raise_or_skip(self, failure: DataError) -> None:
         """Raise the error about a file that cannot be read at all, or drop it if errors are skipped."""
-        if not self._asked.skip:
+        if not self._options.skip:
             raise failure
         self._left_out.append(str(failure))
 
 
-def columns_in(stamps: Sequence[Stamp], names: Sequence[Sequence[str]], asked: OpenOptions) -> SourceColumns:
-    """Return the roles of the columns of the files; raise an error if the columns differ, in those that are read if
-    chosen.
+def common_columns(stamps: Sequence[Stamp], names: Sequence[Sequence[str]], options: OpenOptions) -> SourceColumns:
+    """Return the roles of the columns of the files, or raise an error if the columns differ.
+
+    If features are chosen, only the columns that are read are compared.
     """
     try:
-        columns, expected = asked.columns(names[0]), list(names[0])
+        columns, expected = options.columns(names[0]), list(names[0])
     except ColumnMismatchError as absent:
         raise ColumnMismatchError(f"{stamps[0].name!r}: {absent}") from None
-    if asked.features is not None:
+    if options.features is not None:
         expected = list(columns.read)
     for stamp, others in zip(stamps[1:], names[1:], strict=True):
         if list(others) == expected:
             continue
-        own = others if asked.features is None else [name for name in others if name in expected]
+        own = others if options.features is None else [name for name in others if name in expected]
         same_columns(own, expected, stamp.name, stamps[0].name)
     return columns

@@ -1,4 +1,4 @@
-"""Datasets of pyarrow on any file system that it supports: a piece is a file or a row group."""
+"""Sources over datasets of pyarrow on any of its file systems: a piece is a file or a row group."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from mercer.data.readers.arrow_types import width
+from mercer.data.readers.arrow_types import row_bytes
 from mercer.data.readers.base import what_failed
-from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import Piece
-from mercer.data.sources.files.base import PIECE_BYTES, Files, PartOfFile, leave_out
+from mercer.data.sources.files.base import Files, PartOfFile, raise_or_skip
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
+from mercer.data.sources.options import OpenOptions
 from mercer.data.sources.streams import RepeatedStream
 from mercer.data.sources.tabular import TabularSource
 
 
-def of_dataset(dataset: Any, asked: OpenOptions) -> TabularSource:
+def of_dataset(dataset: Any, options: OpenOptions) -> TabularSource:
     """Return a dataset of files as a source; other datasets, or those with a filter, are read in one pass."""
     from pyarrow import dataset as datasets
 
     try:
         if isinstance(dataset, datasets.FileSystemDataset):
-            return DatasetFiles(dataset, list(dataset.get_fragments()), asked)
-    except ValueError:  # it is filtered, which pyarrow does for the whole only
+            return DatasetFiles(dataset, list(dataset.get_fragments()), options)
+    except ValueError:  # the dataset has a filter, which pyarrow applies only to the whole
         pass
-    return RepeatedStream(partial(_reader, dataset, asked.rows), asked)
+    return RepeatedStream(partial(_reader, dataset, options.rows), options)
 
 
 def _reader(dataset: Any, rows: int | None) -> Any:
@@ -37,26 +37,26 @@ def _reader(dataset: Any, rows: int | None) -> Any:
 class DatasetFiles(Files):
     """The files of a dataset, with its schema."""
 
-    def __init__(self, dataset: Any, fragments: list[Any], asked: OpenOptions) -> None:
-        super().__init__([Stamp.of(each.path, each.filesystem) for each in fragments], asked, "dataset")
+    def __init__(self, dataset: Any, fragments: list[Any], options: OpenOptions) -> None:
+        super().__init__([Stamp.of(each.path, each.filesystem) for each in fragments], options, "dataset")
         self._dataset, self._fragments = dataset, fragments
-        self.columns = asked.columns(list(dataset.schema.names))
+        self.columns = options.columns(list(dataset.schema.names))
 
     @cached_property
     def layout(self) -> Layout:
         schema = self._dataset.schema
-        return self._asked.layout(self.columns, {name: schema.field(name).type for name in self.columns.read})
+        return self._options.layout(self.columns, {name: schema.field(name).type for name in self.columns.read})
 
     @cached_property
     def n_rows(self) -> int | None:
         """Number of rows if the files state it, so that they need not be read."""
         from pyarrow import dataset as datasets
 
-        told = isinstance(self._dataset.format, datasets.ParquetFileFormat | datasets.IpcFileFormat)
-        return int(self._dataset.count_rows()) if told else None
+        has_counts = isinstance(self._dataset.format, datasets.ParquetFileFormat | datasets.IpcFileFormat)
+        return int(self._dataset.count_rows()) if has_counts else None
 
     def pieces(self) -> Iterator[Piece]:
-        most = PIECE_BYTES // width(self.layout.types.types)
+        most = self._options.piece_bytes // row_bytes(self.layout.types.types)
         for stamp, fragment in zip(self.stamps, self._fragments, strict=True):
             groups = getattr(fragment, "num_row_groups", None)
             parts = fragment.split_by_row_group() if groups and fragment.metadata.num_rows > most else [fragment]
@@ -91,15 +91,15 @@ class FragmentPiece(PartOfFile):
                 batch_size=self.layout.rows,
                 batch_readahead=1,
                 use_threads=False,
-                **self._options(),
+                **self._scan_options(),
             ):
                 yield row, pa.Table.from_batches([batch])
                 row += batch.num_rows
         except (pa.ArrowException, OSError) as failure:
             what = self.name if row == 0 else f"{self.name} from row {row} on"
-            leave_out(self.stamp, f"{what} cannot be read: {what_failed(failure)}.", self.layout, skipped)
+            raise_or_skip(self.stamp, f"{what} cannot be read: {what_failed(failure)}.", self.layout, skipped)
 
-    def _options(self) -> dict[str, Any]:
+    def _scan_options(self) -> dict[str, Any]:
         """Return options that keep little of a row group in memory and verify the checksums of pages."""
         from pyarrow import dataset as datasets
 

@@ -1,4 +1,4 @@
-"""The choice of files by a path, a pattern, a folder, or a list of these."""
+"""Search for files by a path, a pattern, a folder, or a list of these."""
 
 from __future__ import annotations
 
@@ -12,24 +12,32 @@ from urllib.parse import unquote
 from mercer._errors import DataError, DataNotFoundError
 from mercer._suggest import listed
 from mercer.data.readers.base import Reading
-from mercer.data.readers.opening import CALLED, SVMLIGHT, ending_of, files_of_folder, format_of, is_hidden, nothing_at
+from mercer.data.readers.opening import (
+    FORMAT_NAMES,
+    SVMLIGHT,
+    describe_absence,
+    ending_of,
+    files_of_folder,
+    format_of,
+    is_hidden,
+)
 from mercer.data.readers.unpacking import STANDARD_INPUT, archive_of, plain_file
 
-#: the folder of rows whose value is missing, in folders named by values
+#: the name of a value's folder for rows without a value
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
-class FoundFile:
+class FoundFiles:
     """Files of one format, in the order in which they are read."""
 
     files: tuple[Path, ...]
     format: str
-    #: for each file, the columns whose one value is in the names of its folders
+    #: for each file, the values of the columns that the names of its folders give
     partitions: tuple[dict[str, str | None], ...]
 
 
-def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], reading: Reading) -> FoundFile:
+def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], reading: Reading) -> FoundFiles:
     """Find the files and their format."""
     given = [what] if isinstance(what, str | os.PathLike) else list(what)
     pairs = [(plain_file(file), values) for each in given for file, values in _files(each)]
@@ -39,13 +47,13 @@ def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], readin
             f"These are {' and '.join(formats)} files, which are not one table: "
             f"{listed([file.name for file, _ in pairs])}. Name files of one format."
         )
-    return FoundFile(tuple(file for file, _ in pairs), formats[0], tuple(values for _, values in pairs))
+    return FoundFiles(tuple(file for file, _ in pairs), formats[0], tuple(values for _, values in pairs))
 
 
 def input_files(what: str, *, deep: bool = False) -> list[Path]:
     """Return the files on disk that are read for a table, so that none of them is overwritten.
 
-    An archive counts for its contents. A folder is read as by `read_table` or, if `deep`, as by `mercer.data.open`,
+    An archive stands for its contents. A folder is read as by `read_table` or, if `deep`, as by `mercer.data.open`,
     which also accepts patterns. The result is empty if the file does not exist.
     """
     path = Path(os.path.expanduser(what) if deep else what)
@@ -74,15 +82,15 @@ def _files(what: str | os.PathLike[str]) -> list[tuple[Path, dict[str, str | Non
         return [(path, {})]
     if glob.has_magic(str(path)):
         return _like(path)
-    raise DataNotFoundError(nothing_at(path))
+    raise DataNotFoundError(describe_absence(path))
 
 
 def _in_folder(folder: Path, root: Path) -> list[tuple[Path, dict[str, str | None]]]:
     inside = _inside(folder, (file for file in folder.rglob("*") if file.is_file()))
     if not inside:
         raise DataError(
-            f"{str(folder)!r} is a folder without data: no file in it has the name of one. Name another folder, or a "
-            "file."
+            f"{str(folder)!r} is a folder without data: no file in it has the ending of a data file. Name another "
+            "folder, or a file."
         )
     return [(file, _values(file.relative_to(root).parent.parts)) for file in inside]
 
@@ -94,13 +102,13 @@ def _like(pattern: Path) -> list[tuple[Path, dict[str, str | None]]]:
     if files := [match for match in matches if match.is_file()]:
         return [(file, _values(file.relative_to(root).parent.parts)) for file in files]
     if not matches:
-        raise DataNotFoundError(f"There is no file whose path is like {str(pattern)!r}; check the pattern.")
+        raise DataNotFoundError(f"There is no file whose path matches {str(pattern)!r}; check the pattern.")
     return [pair for folder in matches for pair in _in_folder(folder, root)]
 
 
 def _inside(folder: Path, files: Iterable[Path]) -> list[Path]:
     """Return the files of data in a folder, in the order of their paths."""
-    known = CALLED.keys() | SVMLIGHT
+    known = FORMAT_NAMES.keys() | SVMLIGHT
     return sorted(file for file in files if ending_of(file) in known and not is_hidden(file, folder))
 
 

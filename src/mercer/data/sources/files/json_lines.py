@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 
 from mercer._errors import DataError, EmptyDataError
 from mercer._threads import ordered_stream
-from mercer.data.packed import Packed
+from mercer.data.compressed_pickle import CompressedPickle
+from mercer.data.readers.arrow_types import merge_types
 from mercer.data.readers.base import Reading
-from mercer.data.readers.json_rows import JsonRows, parsed
-from mercer.data.readers.merging import merged
-from mercer.data.sources.asking import OpenOptions
+from mercer.data.readers.json_rows import JsonRows, parse_json_lines
 from mercer.data.sources.base import Piece
 from mercer.data.sources.files.base import Files, SkippedPiece
-from mercer.data.sources.files.finding import FoundFile
-from mercer.data.sources.files.lines import Block, Counted, LinesOfFile, LineSpan, blocks_of, spans_of
+from mercer.data.sources.files.finding import FoundFiles
+from mercer.data.sources.files.lines import Block, CountedBlock, LinesOfFile, LineSpan, blocks_of, spans_of
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
+from mercer.data.sources.options import OpenOptions
 
 
 class JsonScan(NamedTuple):
@@ -30,13 +30,13 @@ class JsonScan(NamedTuple):
     stamp: Stamp
     rows: int
     spans: tuple[LineSpan, ...]
-    #: pyarrow types of each block, and where it is
+    #: the place of each block, with its pyarrow types
     places: list[tuple[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
-class Written(Packed):
-    """Columns as written, without the options of the caller."""
+class WrittenColumns(CompressedPickle):
+    """The types of the columns as written, before options are applied."""
 
     #: pyarrow schema
     types: Any
@@ -45,26 +45,26 @@ class Written(Packed):
 class JsonFiles(Files):
     """Files that are read once when they are opened, since any line may name a new column."""
 
-    def __init__(self, found: FoundFile, asked: OpenOptions) -> None:
+    def __init__(self, found: FoundFiles, options: OpenOptions) -> None:
         import pyarrow as pa
 
-        super().__init__([Stamp.of(file) for file in found.files], asked, "JSON")
+        super().__init__([Stamp.of(file) for file in found.files], options, "JSON")
         self._scans: list[JsonScan] = []
         for stamp in self.stamps:
             try:
-                self._scans.append(_scan(stamp, asked))
+                self._scans.append(_scan(stamp, options))
             except EmptyDataError as empty:
-                self.broken(EmptyDataError(f"{empty} Take it away, or write it again."))
+                self.raise_or_skip(EmptyDataError(f"{empty} Remove it, or write it again."))
         places = _dates_or_strings([place for scan in self._scans for place in scan.places])
         names = list(dict.fromkeys(name for _, types in places for name in types))
         if not names:
             raise EmptyDataError(f"There are no rows in {self.described}.")
-        self.columns = asked.columns(names)
+        self.columns = options.columns(names)
         self._refuse_absent()
-        # as they are written; what the caller says about them comes after
-        types = merged(places, self.columns.read, {})
-        self._written = Written(pa.schema(types))
-        self._layout = asked.layout(self.columns, types)
+        # types as written; options are applied by the layout
+        types = merge_types(places, self.columns.read, {})
+        self._written = WrittenColumns(pa.schema(types))
+        self._layout = options.layout(self.columns, types)
 
     def _refuse_absent(self) -> None:
         """Raise an error if no line of a file names the target; other columns may be missing."""
@@ -72,7 +72,7 @@ class JsonFiles(Files):
         for scan in self._scans if target is not None else ():
             if scan.rows and not any(target in types for _, types in scan.places):
                 raise DataError(
-                    f"No line of {scan.stamp.name!r} has the target {target!r}. Write it there, or leave that file out."
+                    f"No line of {scan.stamp.name!r} has the target {target!r}. Add it, or leave the file out."
                 )
 
     @property
@@ -93,35 +93,37 @@ class JsonFiles(Files):
 class JsonPiece(LinesOfFile):
     """Consecutive lines of JSON."""
 
-    written: Written
+    written: WrittenColumns
 
     def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
         row = self.span.row
-        for block in blocks_of(self.stamp, self.span):
+        for block in blocks_of(self.stamp, self.span, self.layout.block_bytes):
             table = _table(self.stamp, self.layout.skip, self.written.types, block, skipped)
             yield row, table
             row += table.num_rows
 
 
-def _scan(stamp: Stamp, asked: OpenOptions) -> JsonScan:
+def _scan(stamp: Stamp, options: OpenOptions) -> JsonScan:
     """Return rows, types and the positions where the file can be cut, using several threads."""
     if JsonRows(Path(stamp.path), Reading()).is_list():
         raise DataError(
-            f"{stamp.name!r} is one JSON list, which can only be read at once. Write an object in each line, or give "
-            "mercer.data.read_table(path) to the model."
+            f"{stamp.name!r} is one JSON list, which can only be read as a whole. Write an object in each line, or "
+            "give the model mercer.data.read_table(path)."
         )
     counted, places = [], []
-    whole = LineSpan(0, None, 1, 0)
-    for block, types in ordered_stream(partial(_look, stamp, asked), blocks_of(stamp, whole)):
+    blocks = blocks_of(stamp, LineSpan(0, None, 1, 0), options.block_bytes)
+    for block, types in ordered_stream(partial(_scan_block, stamp, options), blocks):
         counted.append(block)
         places.append((f"line {block.line} and the next ones of {stamp.name!r}", types))
-    return JsonScan(stamp, sum(block.rows for block in counted), spans_of(counted, stamp), places)
+    return JsonScan(
+        stamp, sum(block.rows for block in counted), spans_of(counted, stamp, options.text_piece_bytes), places
+    )
 
 
-def _look(stamp: Stamp, asked: OpenOptions, block: Block) -> tuple[Counted, dict[str, Any]]:
-    table = _table(stamp, asked.skip, None, block, [])
+def _scan_block(stamp: Stamp, options: OpenOptions, block: Block) -> tuple[CountedBlock, dict[str, Any]]:
+    table = _table(stamp, options.skip, None, block, [])
     types = dict(zip(table.column_names, table.schema.types, strict=True))
-    return Counted(block.start, block.line, table.num_rows), types
+    return CountedBlock(block.start, block.line, table.num_rows), types
 
 
 def _dates_or_strings(places: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
@@ -149,7 +151,7 @@ def _table(stamp: Stamp, skip: bool, types: Any, block: Block, skipped: list[str
     if not lines.removeprefix(codecs.BOM_UTF8).strip():
         return pa.table({} if types is None else {name: pa.nulls(0) for name in types.names})
     try:
-        return parsed(lines, types)
+        return parse_json_lines(lines, types)
     except (pa.ArrowException, UnicodeError) as failure:
         if skip and (sound := _objects(reader, block, skipped)) != lines:
             return _table(stamp, skip, types, block._replace(lines=sound), skipped)

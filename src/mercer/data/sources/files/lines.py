@@ -14,17 +14,12 @@ from mercer.data.readers.separated import CODECS
 from mercer.data.sources.files.base import PartOfFile
 from mercer.data.sources.files.stamps import Stamp
 
-#: bytes of text that are parsed at once
-BLOCK = 1 << 23
-#: bytes of text of a piece, about
-PIECE = 1 << 25
-
 
 class Block(NamedTuple):
     """Complete lines."""
 
     lines: bytes
-    #: where they begin in the file, or in what it decompresses to
+    #: their position in the file, or in its decompressed contents
     start: int
     #: number of the first line, from 1
     line: int
@@ -40,7 +35,7 @@ class LineSpan(NamedTuple):
     row: int
 
 
-class Counted(NamedTuple):
+class CountedBlock(NamedTuple):
     """A block with its number of rows."""
 
     start: int
@@ -49,6 +44,7 @@ class Counted(NamedTuple):
 
 
 def is_compressed(stamp: Stamp) -> bool:
+    """Return whether a file is compressed, by its ending."""
     return stamp.path.lower().endswith(tuple(CODECS))
 
 
@@ -63,27 +59,29 @@ class LinesOfFile(PartOfFile):
         return f"{self.stamp.name!r} from line {self.span.line} on"
 
     @property
-    def alone(self) -> bool:
+    def is_whole_file(self) -> bool:
         return is_compressed(self.stamp)
 
 
-def blocks_of(stamp: Stamp, span: LineSpan) -> Iterator[Block]:
-    """Yield the lines of a part of a file in blocks; raise an error if the file changed before or meanwhile."""
+def blocks_of(stamp: Stamp, span: LineSpan, block_bytes: int) -> Iterator[Block]:
+    """Yield the lines of a part of a file in blocks; raise an error if the file has changed before or meanwhile."""
     stamp.check()
     start, line = span.start, span.line
-    for lines in _cut(stamp, span):
-        yield Block(lines, start, line)
-        start += len(lines)
-        line += lines.count(b"\n")
+    with _opened(stamp, span.start) as stream:
+        most = None if span.stop is None else span.stop - span.start
+        for lines in whole_lines(stream, block_bytes, most, file=stamp.name):
+            yield Block(lines, start, line)
+            start += len(lines)
+            line += lines.count(b"\n")
     stamp.check()
 
 
-def spans_of(blocks: Iterable[Counted], stamp: Stamp) -> tuple[LineSpan, ...]:
-    """Join blocks to parts of suitable size; to one part if the file can only be decompressed as a whole."""
+def spans_of(blocks: Iterable[CountedBlock], stamp: Stamp, piece_bytes: int) -> tuple[LineSpan, ...]:
+    """Join blocks to parts of about `piece_bytes`, or to one part if the file can only be decompressed as a whole."""
     spans: list[LineSpan] = []
     row = 0
     for start, line, rows in blocks:
-        if not spans or (start - spans[-1].start >= PIECE and not is_compressed(stamp)):
+        if not spans or (start - spans[-1].start >= piece_bytes and not is_compressed(stamp)):
             if spans:
                 spans[-1] = spans[-1]._replace(stop=start)
             spans.append(LineSpan(start, None, line, row))
@@ -91,18 +89,12 @@ def spans_of(blocks: Iterable[Counted], stamp: Stamp) -> tuple[LineSpan, ...]:
     return tuple(spans)
 
 
-def _cut(stamp: Stamp, span: LineSpan) -> Iterator[bytes]:
-    with _opened(stamp, span.start) as stream:
-        most = None if span.stop is None else span.stop - span.start
-        yield from whole_lines(stream, BLOCK, most, file=stamp.name)
-
-
 @contextmanager
 def _opened(stamp: Stamp, start: int) -> Iterator[Any]:
     import pyarrow as pa
 
     if not stamp.size:
-        raise DataError(f"{stamp.name!r} is empty: it has no lines. Take it away, or write it again.")
+        raise DataError(f"{stamp.name!r} is empty: it has no lines. Remove it, or write it again.")
     try:
         with pa.input_stream(stamp.path) as stream:
             if is_compressed(stamp):

@@ -10,68 +10,67 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer._threads import ordered_map
-from mercer.data.readers.arrow_types import is_fixed, plain, width
+from mercer.data.readers.arrow_types import has_fixed_width, plain_type, row_bytes, types_of
 from mercer.data.readers.base import what_failed
-from mercer.data.readers.merging import merged, types_of
-from mercer.data.sources.asking import OpenOptions
-from mercer.data.sources.base import Piece
-from mercer.data.sources.files.base import PIECE_BYTES, Files, PartOfFile, SkippedPiece, columns_in, leave_out
-from mercer.data.sources.files.finding import FoundFile
+from mercer.data.sources.base import PIECE_BYTES, Piece
+from mercer.data.sources.files.base import Files, PartOfFile, SkippedPiece, common_columns, raise_or_skip
+from mercer.data.sources.files.finding import FoundFiles
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
+from mercer.data.sources.options import OpenOptions
 
 #: bytes of a column that are read at once, so that a row group of any size takes little memory
-BUFFER = 1 << 20
-#: rows by which it is told how long the texts of a column are beside those of another
-SAMPLED = 64
+COLUMN_BUFFER_BYTES = 1 << 20
+#: number of first rows by which the lengths of the texts of several columns are compared
+LENGTH_SAMPLE_ROWS = 64
 
 
 @dataclass(frozen=True)
-class Footer:
+class ParquetFooter:
     """The metadata of a file."""
 
     stamp: Stamp
-    #: pyarrow types by name, those of columns in the names of folders among them
+    #: pyarrow types by name, including those of columns in the names of folders
     types: dict[str, Any]
-    #: rows of each row group
+    #: number of rows of each row group
     groups: tuple[int, ...]
-    #: bytes of a row of each column whose type does not tell: long texts take thousands
+    #: bytes per row of each column without a fixed width: long texts take thousands
     widths: dict[str, int]
-    #: columns in the names of its folders
+    #: values of the columns in the names of its folders
     fixed: dict[str, Any]
 
 
 class ParquetFiles(Files):
     """Files whose types and sizes are known from their last bytes."""
 
-    def __init__(self, found: FoundFile, asked: OpenOptions) -> None:
-        super().__init__([Stamp.of(file) for file in found.files], asked, "Parquet")
+    def __init__(self, found: FoundFiles, options: OpenOptions) -> None:
+        super().__init__([Stamp.of(file) for file in found.files], options, "Parquet")
         fixed = _typed_partitions(found.partitions)
         read = ordered_map(_footer_or_failure, list(zip(self.stamps, fixed, strict=True)))
         for failure in (each for each in read if isinstance(each, DataError)):
-            self.broken(failure)
-        footers = [each for each in read if isinstance(each, Footer)]
+            self.raise_or_skip(failure)
+        footers = [each for each in read if isinstance(each, ParquetFooter)]
         if not footers:
             raise DataError(f"None of {self.described} can be read. {self._left_out[0]}")
-        self.columns = columns_in([footer.stamp for footer in footers], [list(f.types) for f in footers], asked)
-        # an empty file has no rows to contradict the others: frames without rows often have no types either
+        self.columns = common_columns([footer.stamp for footer in footers], [list(f.types) for f in footers], options)
+        # files without rows are ignored, since frames without rows often have no types either
         self._footers = [footer for footer in footers if sum(footer.groups)]
         self._typed_by = self._footers or footers
 
     @cached_property
     def layout(self) -> Layout:
-        types = merged(
-            [(repr(f.stamp.name), f.types) for f in self._typed_by],
-            self.columns.read,
-            self._asked.told(self.columns.read),
-        )
-        return self._asked.layout(self.columns, types, max(self._widths))
+        found = [(repr(footer.stamp.name), footer.types) for footer in self._typed_by]
+        types = self._options.merge_types(found, self.columns)
+        return self._options.layout(self.columns, types, max(self._widths))
 
     @cached_property
     def _widths(self) -> list[int]:
-        """Return the approximate bytes of a row of the columns that are read, for each file."""
+        """The approximate bytes of a row of the columns that are read, for each file."""
         return [
-            sum(max(width([plain(footer.types[name])]), footer.widths.get(name, 0)) for name in self.columns.read)
+            sum(
+                max(row_bytes([plain_type(footer.types[name])]), footer.widths.get(name, 0))
+                for name in self.columns.read
+            )
             for footer in self._typed_by
         ]
 
@@ -81,11 +80,11 @@ class ParquetFiles(Files):
 
     def pieces(self) -> Iterator[Piece]:
         yield from map(SkippedPiece, self._left_out)
-        for footer, row_bytes in zip(self._footers, self._widths, strict=False):  # no rows, no footers
-            most = max(1, PIECE_BYTES // row_bytes)
+        for footer, bytes_per_row in zip(self._footers, self._widths, strict=False):
+            most = max(1, self._options.piece_bytes // bytes_per_row)
             fixed, row = tuple(footer.fixed.items()), 0
             for first, stop in _runs(footer.groups, most):
-                yield RowGroups(footer.stamp, self.layout, first, stop, row, fixed)
+                yield RowGroups(footer.stamp, self.layout, first, stop, row, fixed, self._options.piece_bytes)
                 row += sum(footer.groups[first:stop])
 
 
@@ -95,9 +94,12 @@ class RowGroups(PartOfFile):
 
     first: int
     stop: int
-    #: of the file, with which they begin
+    #: number of the first row in the file
     row: int
+    #: values of the columns in the names of the folders
     fixed: tuple[tuple[str, Any], ...] = ()
+    #: bytes of decoded values up to which a group is kept in memory while it is checked
+    piece_bytes: int = PIECE_BYTES
 
     @property
     def name(self) -> str:
@@ -112,12 +114,12 @@ class RowGroups(PartOfFile):
             row = self.row
             for group in range(self.first, self.stop):
                 try:
-                    for table in self._sound(file, group) if self.layout.skip else self._group(file, group):
+                    for table in self._checked_group(file, group) if self.layout.skip else self._group(file, group):
                         yield row, table
                         row += table.num_rows
                 except (pa.ArrowException, OSError) as failure:
                     sentence = f"Row group {group} of {self.stamp.name!r} cannot be read: {what_failed(failure)}."
-                    leave_out(self.stamp, sentence, self.layout, skipped)
+                    raise_or_skip(self.stamp, sentence, self.layout, skipped)
                     row += file.metadata.row_group(group).num_rows
 
     def _group(self, file: Any, group: int) -> Iterator[Any]:
@@ -134,12 +136,12 @@ class RowGroups(PartOfFile):
                 if name in self.layout.names:
                     table = table.append_column(name, pa.repeat(value, batch.num_rows))
             yield table
-        if missing:  # of a damaged column pyarrow gives what there is
+        if missing:  # pyarrow returns the undamaged rows without an error
             raise pa.ArrowInvalid(f"{missing} of its rows are missing")
 
-    def _sound(self, file: Any, group: int) -> Iterator[Any]:
+    def _checked_group(self, file: Any, group: int) -> Iterator[Any]:
         """Return the rows of a group if it can be read completely: a model is not fitted to part of a group."""
-        if file.metadata.row_group(group).num_rows * width(self.layout.types.types) <= PIECE_BYTES:
+        if file.metadata.row_group(group).num_rows * row_bytes(self.layout.types.types) <= self.piece_bytes:
             return iter(list(self._group(file, group)))
         for _ in self._group(file, group):
             pass
@@ -147,7 +149,7 @@ class RowGroups(PartOfFile):
 
 
 def _runs(groups: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Return consecutive row groups with at most a number of rows together, or single larger ones."""
+    """Yield ranges of consecutive row groups that have at most `most` rows together, or of single larger ones."""
     first, rows = 0, 0
     for group, more in enumerate(groups):
         if rows and rows + more > most:
@@ -158,7 +160,7 @@ def _runs(groups: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
 
 
 def _typed_partitions(partitions: Sequence[dict[str, str | None]]) -> list[dict[str, Any]]:
-    """Return values in the names of folders as pyarrow scalars: whole numbers if all of them are, else strings."""
+    """Return the values in the names of folders as pyarrow scalars: integers if all are whole numbers, else strings."""
     import pyarrow as pa
 
     types = {}
@@ -175,7 +177,7 @@ def _typed_partitions(partitions: Sequence[dict[str, str | None]]) -> list[dict[
     ]
 
 
-def _footer_or_failure(given: tuple[Stamp, dict[str, Any]]) -> Footer | DataError:
+def _footer_or_failure(given: tuple[Stamp, dict[str, Any]]) -> ParquetFooter | DataError:
     stamp, fixed = given
     try:
         with _opened(stamp) as file:
@@ -185,34 +187,32 @@ def _footer_or_failure(given: tuple[Stamp, dict[str, Any]]) -> Footer | DataErro
     except DataError as failure:
         return failure
     own = {name: value for name, value in fixed.items() if name not in types}
-    return Footer(stamp, types | {name: value.type for name, value in own.items()}, groups, widths, own)
+    return ParquetFooter(stamp, types | {name: value.type for name, value in own.items()}, groups, widths, own)
 
 
 def _bytes_per_row(file: Any, types: dict[str, Any]) -> dict[str, int]:
-    """Return the bytes of columns without a fixed width in a row, if more than their types indicate.
+    """Return the bytes per row of the columns without a fixed width, if these are more than their types indicate.
 
-    The total is that of the row groups; it is divided in the proportions of the first rows. The footer also holds the
-    size of each column, but pyarrow crashes if that part of it is damaged.
+    The total follows from the sizes of the row groups, and is divided in the proportions of the first rows. The footer
+    also has the size of each column, but pyarrow crashes if that part of it is damaged.
     """
     groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
     total = sum(group.total_byte_size for group in groups) // max(1, sum(group.num_rows for group in groups))
-    loose = {name: width([kind]) for name, kind in types.items() if not is_fixed(plain(kind))}
-    beyond = total - width(map(plain, types.values()))
-    if not loose or beyond <= 0:
+    variable = {name: row_bytes([kind]) for name, kind in types.items() if not has_fixed_width(plain_type(kind))}
+    beyond = total - row_bytes(map(plain_type, types.values()))
+    if not variable or beyond <= 0:
         return {}
-    first = _first_bytes(file, list(loose)) if len(loose) > 1 else dict.fromkeys(loose, 1)
-    taken = beyond + sum(loose.values())
-    return {name: taken * first[name] // max(1, sum(first.values())) for name in loose}
+    first = _first_bytes(file, list(variable)) if len(variable) > 1 else dict.fromkeys(variable, 1)
+    variable_bytes = beyond + sum(variable.values())
+    return {name: variable_bytes * first[name] // max(1, sum(first.values())) for name in variable}
 
 
 def _first_bytes(file: Any, names: list[str]) -> dict[str, int]:
-    """Return the bytes of some columns in the first rows; equal numbers if these cannot be read, which a pass
-    reports.
-    """
+    """Return the bytes of some columns in the first rows; equal numbers if the rows cannot be read."""
     import pyarrow as pa
 
     try:
-        batch = next(file.iter_batches(SAMPLED, columns=names, use_threads=False))
+        batch = next(file.iter_batches(LENGTH_SAMPLE_ROWS, columns=names, use_threads=False))
         return {name: batch.column(name).nbytes for name in names}
     except (pa.ArrowException, OSError, StopIteration):
         return dict.fromkeys(names, 1)
@@ -224,12 +224,14 @@ def _opened(stamp: Stamp) -> Iterator[Any]:
     from pyarrow import parquet
 
     if not stamp.size:
-        raise DataError(f"{stamp.name!r} is empty: not even the names of columns are in it. Take it away, or write it.")
+        raise DataError(f"{stamp.name!r} is empty, without column names. Remove it, or write it again.")
     try:
-        # little of a column is read ahead, or a row group would be in memory at once;
-        # checksums are looked at where pages have them: a flipped bit in numbers shows in nothing else
-        file = parquet.ParquetFile(stamp.path, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True)
-        _ = file.schema_arrow.names  # of which some may be no text
+        # a small buffer, so that a row group is not in memory at once; the checksums of pages, if they have some, are
+        # the only evidence of a flipped bit in a number
+        file = parquet.ParquetFile(
+            stamp.path, buffer_size=COLUMN_BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
+        )
+        _ = file.schema_arrow.names  # raises an error if a name is not text
     except (pa.ArrowException, OSError, UnicodeError) as failure:
         stamp.check()
         raise DataError(f"{stamp.name!r} cannot be read as Parquet: {what_failed(failure)}.") from None

@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 from mercer._errors import DataError, EmptyDataError
 from mercer._suggest import quoted
 from mercer._threads import ordered_stream
+from mercer.data.readers.arrow_types import merge_types
 from mercer.data.readers.base import Reading
-from mercer.data.readers.merging import merged
 from mercer.data.readers.separated import Dialect, Separated
-from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import Piece
-from mercer.data.sources.files.base import Files, PartOfFile, SkippedPiece, columns_in
-from mercer.data.sources.files.finding import FoundFile
-from mercer.data.sources.files.lines import Block, Counted, LinesOfFile, LineSpan, blocks_of, spans_of
+from mercer.data.sources.files.base import Files, PartOfFile, SkippedPiece, common_columns
+from mercer.data.sources.files.finding import FoundFiles
+from mercer.data.sources.files.lines import Block, CountedBlock, LinesOfFile, LineSpan, blocks_of, spans_of
 from mercer.data.sources.files.separated_lines import Lines, ends_quoted
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
+from mercer.data.sources.options import OpenOptions
 
 
 class SeparatedScan(NamedTuple):
@@ -31,54 +31,54 @@ class SeparatedScan(NamedTuple):
     #: pyarrow types by name
     types: dict[str, Any]
     rows: int
-    #: None where it cannot be cut
+    #: None if the file cannot be cut
     spans: tuple[LineSpan, ...] | None
 
 
-class SeparatedSample(NamedTuple):
-    """The types of the values of a block."""
+class BlockTypes(NamedTuple):
+    """The types of the columns in a block."""
 
     #: pyarrow types by name
     types: dict[str, Any]
-    #: columns of whole numbers that would be no fractions: 0x1F
+    #: columns with whole numbers that cannot be read as fractions: 0x1F
     only_whole: tuple[str, ...]
 
 
-class Opened(NamedTuple):
-    """The dialect by the first line of a file; the reader that found it holds much of the file."""
+class OpenedFile(NamedTuple):
+    """The dialect of a file by its first line, without the reader, which keeps a part of the file in memory."""
 
     stamp: Stamp
     dialect: Dialect
-    #: after how many bytes, and in which line, the first row is
+    #: byte offset and line of the first row
     body: tuple[int, int]
 
 
 class SeparatedFiles(Files):
     """Files whose types are found by a first pass over them, so that no type depends on the blocks."""
 
-    def __init__(self, found: FoundFile, asked: OpenOptions) -> None:
-        super().__init__([Stamp.of(file) for file in found.files], asked, "CSV")
-        self._opened: list[Opened] = []
+    def __init__(self, found: FoundFiles, options: OpenOptions) -> None:
+        super().__init__([Stamp.of(file) for file in found.files], options, "CSV")
+        self._opened: list[OpenedFile] = []
         for stamp in self.stamps:
-            reader = Separated(Path(stamp.path), asked.reading)
+            reader = Separated(Path(stamp.path), options.reading)
             try:
-                self._opened.append(Opened(stamp, reader.dialect, reader.body))
+                self._opened.append(OpenedFile(stamp, reader.dialect, reader.body))
             except EmptyDataError as empty:
-                self.broken(EmptyDataError(f"{empty} Take it away, or write it again."))
+                self.raise_or_skip(EmptyDataError(f"{empty} Remove it, or write it again."))
         if not self._opened:
             raise EmptyDataError(f"There are no lines in {self.described}.")
         names = [file.dialect.names for file in self._opened]
-        self.columns = columns_in([file.stamp for file in self._opened], names, asked)
+        self.columns = common_columns([file.stamp for file in self._opened], names, options)
 
     @cached_property
     def _scans(self) -> list[SeparatedScan]:
-        return [_scan(file, self.columns.read, self._asked) for file in self._opened]
+        return [_scan(file, self.columns.read, self._options) for file in self._opened]
 
     @cached_property
     def layout(self) -> Layout:
-        # numbers in one file and words in another are a mistake, as in memory; within a file they are words
+        # numbers in one file and words in another are an error, as in memory; within a file they are strings
         found = [(repr(file.stamp.name), scan.types) for file, scan in zip(self._opened, self._scans, strict=True)]
-        return self._asked.layout(self.columns, merged(found, self.columns.read, self._asked.told(self.columns.read)))
+        return self._options.layout(self.columns, self._options.merge_types(found, self.columns))
 
     @property
     def n_rows(self) -> int | None:
@@ -89,7 +89,7 @@ class SeparatedFiles(Files):
         yield from map(SkippedPiece, self._left_out)
         for file, scan in zip(self._opened, self._scans, strict=True):
             if scan.spans is None:
-                yield WholeFile(file.stamp, self.layout, self._asked.reading)
+                yield WholeFile(file.stamp, self.layout, self._options.reading)
             else:
                 yield from (LinesPiece(file.stamp, self.layout, span, file.dialect) for span in scan.spans)
 
@@ -106,7 +106,7 @@ class LinesPiece(LinesOfFile):
             self.dialect, tuple(names), dict(zip(names, self.layout.types.types, strict=True)), self.layout.skip
         )
         row = self.span.row
-        for block in blocks_of(self.stamp, self.span):
+        for block in blocks_of(self.stamp, self.span, self.layout.block_bytes):
             table = lines.table(block, skipped)
             yield row, table
             row += table.num_rows
@@ -123,7 +123,7 @@ class WholeFile(PartOfFile):
         return self.place
 
     @property
-    def alone(self) -> bool:
+    def is_whole_file(self) -> bool:
         return True
 
     def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
@@ -139,72 +139,76 @@ class WholeFile(PartOfFile):
 def _streamed(
     reader: Separated, names: list[str], types: dict[str, Any], skip: bool, skipped: list[str]
 ) -> Iterator[tuple[Any, float]]:
-    def note(row: Any) -> str:
+    def skip_line(row: Any) -> str:
         skipped.append(
-            f"A line of {reader.path.name!r} with {row.actual_columns} fields, where others have "
-            f"{row.expected_columns}: {quoted(row.text)}."
+            f"A line of {reader.path.name!r} has {row.actual_columns} fields, but others have {row.expected_columns}: "
+            f"{quoted(row.text)}."
         )
         return "skip"
 
-    return reader.stream(names, types, note if skip else None)
+    return reader.stream(names, types, skip_line if skip else None)
 
 
-def _scan(file: Opened, columns: tuple[str, ...], asked: OpenOptions) -> SeparatedScan:
+def _scan(file: OpenedFile, columns: tuple[str, ...], options: OpenOptions) -> SeparatedScan:
     """Return types, rows and the positions where the file can be cut, using several threads."""
     stamp, dialect, (start, line) = file
     if '\n"'.encode(dialect.encoding) != b'\n"':
-        return _scan_whole(file, columns, asked)
-    lines = Lines(dialect, columns, asked.told(columns), asked.skip)
-    counted: list[Counted] = []
-    found: list[SeparatedSample] = []
-    for block in ordered_stream(partial(_look, lines), blocks_of(stamp, LineSpan(start, None, line, 0))):
-        if block is None:
-            return _scan_whole(file, columns, asked)
-        counted.append(block[0])
-        found.append(block[1])
-    return SeparatedScan(_joined(found, columns, asked), sum(each.rows for each in counted), spans_of(counted, stamp))
+        return _scan_whole(file, columns, options)
+    lines = Lines(dialect, columns, options.declared_types(columns), options.skip)
+    counted: list[CountedBlock] = []
+    found: list[BlockTypes] = []
+    blocks = blocks_of(stamp, LineSpan(start, None, line, 0), options.block_bytes)
+    for scanned in ordered_stream(partial(_scan_block, lines), blocks):
+        if scanned is None:
+            return _scan_whole(file, columns, options)
+        counted.append(scanned[0])
+        found.append(scanned[1])
+    spans = spans_of(counted, stamp, options.text_piece_bytes)
+    return SeparatedScan(_common_types(found, columns, options), sum(each.rows for each in counted), spans)
 
 
-def _look(lines: Lines, block: Block) -> tuple[Counted, SeparatedSample] | None:
-    """Return the number of rows and the types of a block; None if it cannot be cut out."""
+def _scan_block(lines: Lines, block: Block) -> tuple[CountedBlock, BlockTypes] | None:
+    """Return the number of rows and the types of a block; None if it does not end between two rows."""
     if lines.dialect.quoted and ends_quoted(block.lines, lines.dialect.separator):
         return None
     table = lines.table(block, [])
-    return Counted(block.start, block.line, table.num_rows), _seen(table, block.lines, lines)
+    return CountedBlock(block.start, block.line, table.num_rows), _types_of_block(table, block.lines, lines)
 
 
-def _scan_whole(file: Opened, columns: tuple[str, ...], asked: OpenOptions) -> SeparatedScan:
-    """Scan a file from beginning to end; columns of strings are examined once more."""
+def _scan_whole(file: OpenedFile, columns: tuple[str, ...], options: OpenOptions) -> SeparatedScan:
+    """Scan a file that cannot be cut: the types are inferred from its fields written as strings, a row in each line."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    told, rows, found = asked.told(columns), 0, []
-    reader = Separated(Path(file.stamp.path), asked.reading)
+    declared, rows, found = options.declared_types(columns), 0, []
+    reader = Separated(Path(file.stamp.path), options.reading)
     dialect = Dialect(file.stamp.name, columns, ",", True, "utf-8", file.dialect.missing)
-    lines = Lines(dialect, columns, told, skip=False)
-    for table, _ in _streamed(reader, list(columns), dict.fromkeys(columns, pa.string()), asked.skip, []):
+    lines = Lines(dialect, columns, declared, skip=False)
+    for table, _ in _streamed(reader, list(columns), dict.fromkeys(columns, pa.string()), options.skip, []):
         written = io.BytesIO()
         arrow_csv.write_csv(table, written, arrow_csv.WriteOptions(include_header=False))
-        # what the caller says is held against values when they are read, by a sentence that names the line
-        read, parse, convert = dialect.options((), dict.fromkeys(told, pa.string()))
+        # values that contradict declared types raise an error in a pass, with the number of their line
+        read, parse, convert = dialect.options((), dict.fromkeys(declared, pa.string()))
         read.block_size = max(1, len(written.getvalue()))
         again = pa.BufferReader(written.getvalue())
         rows += table.num_rows
         typed = arrow_csv.read_csv(again, read_options=read, parse_options=parse, convert_options=convert)
-        found.append(_seen(typed, written.getvalue(), lines))
-    return SeparatedScan(_joined(found, columns, asked), rows, None)
+        found.append(_types_of_block(typed, written.getvalue(), lines))
+    return SeparatedScan(_common_types(found, columns, options), rows, None)
 
 
-def _joined(found: list[SeparatedSample], columns: tuple[str, ...], asked: OpenOptions) -> dict[str, Any]:
+def _common_types(found: list[BlockTypes], columns: tuple[str, ...], options: OpenOptions) -> dict[str, Any]:
     """Return the common type of all blocks; strings if there is no other."""
     import pyarrow as pa
 
-    types = merged([("", seen.types) for seen in found], columns, asked.told(columns), otherwise=pa.string())
-    only_whole = {name for seen in found for name in seen.only_whole if pa.types.is_floating(types[name])}
+    places = [("", block.types) for block in found]
+    types = merge_types(places, columns, options.declared_types(columns), otherwise=pa.string())
+    only_whole = {name for block in found for name in block.only_whole if pa.types.is_floating(types[name])}
     return types | dict.fromkeys(only_whole, pa.string())
 
 
-def _seen(table: Any, octets: bytes, lines: Lines) -> SeparatedSample:
+def _types_of_block(table: Any, octets: bytes, lines: Lines) -> BlockTypes:
+    """Return the types of the columns of a block, given as a table and as text."""
     import pyarrow as pa
 
     types = dict(zip(table.column_names, table.schema.types, strict=True))
@@ -215,4 +219,4 @@ def _seen(table: Any, octets: bytes, lines: Lines) -> SeparatedSample:
                 replace(lines, columns=(name,), types={name: pa.float64()}).table(Block(octets, 0, 1), [])
             except DataError:
                 only_whole.append(name)
-    return SeparatedSample(types, tuple(only_whole))
+    return BlockTypes(types, tuple(only_whole))

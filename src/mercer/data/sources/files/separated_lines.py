@@ -1,4 +1,4 @@
-"""Lines of separated fields as tables: errors that name the line, and tables without it."""
+"""Conversion of lines of separated fields to tables; lines that cannot be read raise an error, or are dropped."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mercer.data.readers.base import what_failed
 from mercer.data.readers.separated import Dialect, not_text
 from mercer.data.sources.files.lines import Block
 
-#: as pyarrow sees it; lines and what ends them take turns in what it splits
-LINE_END = re.compile(rb"(\r\n?|\n)")
+#: a line end, as pyarrow defines it; `split` alternates between lines and their ends
+LINE_END_BYTES = re.compile(rb"(\r\n?|\n)")
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Lines:
 
         while True:
             try:
-                return self.dialect.trimmed(self._parsed(block, skipped))
+                return self.dialect.trim(self._parsed(block, skipped))
             except (pa.ArrowInvalid, UnicodeError) as failure:
                 row, sentence = self._explained(failure, block)
                 if not self.skip or row is None:
                     raise DataError(sentence) from None
-                # only values that are not of the type that the caller says come here, one line at a time
+                # the line has a value that is not of its declared type
                 skipped.append(sentence)
                 block = block._replace(lines=_without(block.lines, row))
 
@@ -50,17 +50,17 @@ class Lines:
         read, parse, convert = self.dialect.options(self.columns, self.types)
         if not block.lines.strip(b"\r\n"):
             return pa.table({name: pa.nulls(0) for name in self.columns})
-        # whole lines were cut out, none of them inside quotation marks
+        # the block has complete lines, which do not end inside quotation marks
         read.use_threads, read.block_size, parse.newlines_in_values = False, len(block.lines) + 2, False
         left_out: list[str] = []
 
-        def note(row: Any) -> str:
+        def skip_line(row: Any) -> str:
             left_out.append(self._ragged(_line(block, row.number), row.actual_columns))
             return "skip"
 
         if self.skip:
-            parse.invalid_row_handler = note
-        # what looks like the mark of an encoding is one at the beginning of a file only
+            parse.invalid_row_handler = skip_line
+        # only at the beginning of a file is this a byte order mark
         inside = block.start > 0 and block.lines.startswith(codecs.BOM_UTF8)
         source = pa.BufferReader(b"\n" + block.lines if inside else block.lines)
         table = arrow_csv.read_csv(source, read_options=read, parse_options=parse, convert_options=convert)
@@ -68,25 +68,25 @@ class Lines:
         return table
 
     def _explained(self, failure: Exception, block: Block) -> tuple[int | None, str]:
-        """Return the number of the wrong row, if known, and a sentence."""
+        """Return the number of the row that failed, if known, and a message."""
         words, file = what_failed(failure), self.dialect.file
         if isinstance(failure, UnicodeError) or "UTF8" in words:
             return None, not_text(file, self.dialect.encoding)
         if (ragged := re.search(r"Row #(\d+): Expected \d+ columns, got (\d+)", words)) is not None:
             return int(ragged[1]), self._ragged(_line(block, int(ragged[1])), int(ragged[2]))
-        odd = re.search(r"column #(\d+): Row #(\d+): CSV conversion error to (.+): invalid value '(.*)", words)
-        if odd is not None:
-            name = self.dialect.names[int(odd[1])]
-            return int(odd[2]), (
-                f"Line {_line(block, int(odd[2]))} of {file!r}: {name!r} is {quoted(odd[4].rstrip(chr(39)))}, which is "
-                f"no value of the type {odd[3]}. Put it right, or say otherwise what the column holds."
+        error = re.search(r"column #(\d+): Row #(\d+): CSV conversion error to (.+): invalid value '(.*)", words)
+        if error is not None:
+            name, row = self.dialect.names[int(error[1])], int(error[2])
+            return row, (
+                f"Line {_line(block, row)} of {file!r}: {name!r} is {quoted(error[4].rstrip(chr(39)))}, which is not a "
+                f"value of the type {error[3]}. Correct it, or declare another type for the column."
             )
         return None, f"{file!r} cannot be read: {words}."
 
     def _ragged(self, line: int, fields: int) -> str:
         return (
             f"Line {line} of {self.dialect.file!r} has {fields} fields, but the first line has "
-            f"{len(self.dialect.names)}. Put that line right, name the separator (on the command line --separator), or "
+            f"{len(self.dialect.names)}. Correct the line, give the separator (on the command line --separator), or "
             "leave such lines out with on_error='skip'."
         )
 
@@ -101,7 +101,8 @@ def ends_quoted(lines: bytes, separator: str) -> bool:
     marks, ends = np.flatnonzero(letters == ord('"')), np.flatnonzero(letters == ord("\n"))
     if marks.size % 2 or (np.searchsorted(marks, ends) % 2).any():
         return True
-    # they come in pairs, of which each is around a field or in one; elsewhere a mark is a letter, and they tell nothing
+    # marks come in pairs; if every pair begins a field or is doubled, no field contains a line end. Marks elsewhere are
+    # ordinary characters, and the fields have to be parsed
     before = letters[marks[::2][marks[::2] > 0] - 1]
     if np.isin(before, np.frombuffer(f'{separator}\r\n"'.encode(), dtype=np.uint8)).all():
         return False
@@ -115,12 +116,13 @@ def _line(block: Block, row: int) -> int:
 
 
 def _index(lines: bytes, row: int) -> int:
-    filled = (number for number, line in enumerate(LINE_END.split(lines)[::2]) if line)
-    return next(number for seen, number in enumerate(filled, start=1) if seen == row)
+    """Return the position of a row, counted from 1, among all lines."""
+    filled = (number for number, line in enumerate(LINE_END_BYTES.split(lines)[::2]) if line)
+    return next(number for count, number in enumerate(filled, start=1) if count == row)
 
 
 def _without(lines: bytes, row: int) -> bytes:
     """Return the block with an empty line in place of a row, so that the numbers of other lines do not change."""
-    each = LINE_END.split(lines)
+    each = LINE_END_BYTES.split(lines)
     each[2 * _index(lines, row)] = b""
     return b"".join(each)

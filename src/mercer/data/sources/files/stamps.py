@@ -17,20 +17,21 @@ class Stamp:
     """A file and its version; the same on every machine that shares the file."""
 
     path: str
-    #: its size, when it was written last, its inode, and when that was changed
+    #: size, time of modification, inode, and time of status change
     version: tuple[int, int, int, int]
-    #: of pyarrow, where it is not that of this machine
+    #: a file system of pyarrow; None for that of this machine
     filesystem: Any = None
-    #: how the name of its log ends, to which a database writes first; with the size of the log, and when it was written
+    #: suffix of the log to which a database writes before it writes to the file
     log: str = ""
-    logged: tuple[int, int] = (0, 0)
+    #: size and time of modification of the log
+    log_version: tuple[int, int] = (0, 0)
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], filesystem: Any = None, *, log: str = "") -> Self:
         """Return the current version; the path is absolute, so that a process in another folder finds the file."""
         if filesystem is None:
             path = os.path.abspath(path)
-        return cls(str(path), _now(path, filesystem), filesystem, log, _logged(str(path), log))
+        return cls(str(path), _version(path, filesystem), filesystem, log, _log_version(str(path), log))
 
     @property
     def size(self) -> int:
@@ -43,32 +44,32 @@ class Stamp:
     def check(self) -> None:
         """Raise an error if the file changed or does not exist any more."""
         try:
-            now = _now(self.path, self.filesystem)
+            now = _version(self.path, self.filesystem)
         except FileNotFoundError:
             raise SourceChangedError(
-                f"{self.path!r} is gone since it was opened, or not to be seen from this machine. Put it back where "
-                "every machine that reads it finds it, or open what there is now."
+                f"{self.path!r} was removed after it was opened, or does not exist on this machine. Put it back where "
+                "every machine can read it, or open the current files."
             ) from None
-        if now != self.version or _logged(self.path, self.log) != self.logged:
+        if now != self.version or _log_version(self.path, self.log) != self.log_version:
             grown = f": it had {self.size} bytes, now {now[0]}" if now[0] != self.size else ""
             raise SourceChangedError(
-                f"{self.path!r} was written to since it was opened{grown}. Passes over it would not agree: open it "
-                "again when nobody writes to it any more."
+                f"{self.path!r} has changed since it was opened{grown}. Passes over it would not agree: open it again "
+                "when it does not change any more."
             )
 
 
-def described(stamps: Sequence[Stamp], called: str) -> str:
-    """Return the name of one file, or the number and format of several."""
-    return repr(stamps[0].name) if len(stamps) == 1 else f"{len(stamps)} {called} files"
+def describe_files(stamps: Sequence[Stamp], format_name: str) -> str:
+    """Return the name of a single file, or the number and format of several."""
+    return repr(stamps[0].name) if len(stamps) == 1 else f"{len(stamps)} {format_name} files"
 
 
-def identity(stamps: Sequence[Stamp], called: str, asked: object) -> str:
+def identify_files(stamps: Sequence[Stamp], format_name: str, options: object) -> str:
     """Return a text that changes if a file is written to, or if the options change."""
     files = [(stamp.path, stamp.version) for stamp in stamps]
-    return f"{described(stamps, called)}, {digest(files, asked)}"
+    return f"{describe_files(stamps, format_name)}, {digest(files, options)}"
 
 
-def _now(path: str | os.PathLike[str], filesystem: Any) -> tuple[int, int, int, int]:
+def _version(path: str | os.PathLike[str], filesystem: Any) -> tuple[int, int, int, int]:
     if filesystem is None:
         return file_version(path)
     found = filesystem.get_file_info(str(path))
@@ -77,7 +78,7 @@ def _now(path: str | os.PathLike[str], filesystem: Any) -> tuple[int, int, int, 
     return int(found.size), int(found.mtime_ns or 0), 0, 0
 
 
-def _logged(path: str, log: str) -> tuple[int, int]:
+def _log_version(path: str, log: str) -> tuple[int, int]:
     """Return the size and modification time of a log; an empty one, which readers may leave, counts as absent."""
     try:
         status = os.stat(path + log) if log else None

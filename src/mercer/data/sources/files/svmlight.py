@@ -12,23 +12,24 @@ from scipy import sparse
 
 from mercer._errors import DataError, EmptyDataError
 from mercer._threads import ordered_stream, row_blocks
-from mercer.data.sources.ahead import ahead
 from mercer.data.sources.base import CHUNK_BYTES, Chunk, Piece, Source, SourceColumns
 from mercer.data.sources.files.base import SkippedPiece
-from mercer.data.sources.files.finding import FoundFile
-from mercer.data.sources.files.lines import Block, Counted, LineSpan, blocks_of, is_compressed, spans_of
-from mercer.data.sources.files.stamps import Stamp, described, identity
-from mercer.data.sources.files.svmlight_lines import Parsed, parsed
+from mercer.data.sources.files.finding import FoundFiles
+from mercer.data.sources.files.lines import Block, CountedBlock, LineSpan, blocks_of, is_compressed, spans_of
+from mercer.data.sources.files.stamps import Stamp, describe_files, identify_files
+from mercer.data.sources.files.svmlight_lines import SvmlightRows, parse_svmlight_lines
+from mercer.data.sources.options import OpenOptions
+from mercer.data.sources.read_ahead import read_ahead
 
-#: each has a name, which takes some fifty bytes
-MOST_COLUMNS = 1 << 26
+#: largest number of columns, since the name of each takes some fifty bytes
+MAX_SVMLIGHT_COLUMNS = 1 << 26
 
 
 class SvmlightScan(NamedTuple):
     """Statistics of the lines of a block or a file."""
 
-    counted: tuple[Counted, ...]
-    #: column numbers as they are written; of no values the lowest is 1 and the highest 0
+    counted: tuple[CountedBlock, ...]
+    #: lowest and highest column number as written; 1 and 0 without values
     lowest: int
     highest: int
     values: int
@@ -40,30 +41,36 @@ class SvmlightFiles(Source):
     The files are read once when they are opened, to find the number of columns.
     """
 
-    def __init__(self, found: FoundFile, *, n_features: int | None, rows: int | None, skip: bool) -> None:
-        self.stamps, self._given = tuple(Stamp.of(file) for file in found.files), (n_features, rows, skip)
+    def __init__(self, found: FoundFiles, options: OpenOptions, n_features: int | None) -> None:
+        rows, skip = options.rows, options.skip
+        self.stamps, self._identified_by = tuple(Stamp.of(file) for file in found.files), (n_features, rows, skip)
         read = [stamp for stamp in self.stamps if stamp.size or not skip]
         self._left_out = [f"{stamp.name!r} is empty." for stamp in self.stamps if stamp not in read]
-        looks = [_look_at(stamp, skip) for stamp in read]
-        self._spans = [(stamp, spans_of(look.counted, stamp)) for stamp, look in zip(read, looks, strict=True)]
-        self._n_rows = sum(block.rows for look in looks for block in look.counted)
+        scans = [_scan(stamp, options) for stamp in read]
+        self._spans = [
+            (stamp, spans_of(scan.counted, stamp, options.text_piece_bytes))
+            for stamp, scan in zip(read, scans, strict=True)
+        ]
+        self._n_rows = sum(block.rows for scan in scans for block in scan.counted)
         if not self._n_rows:
             raise EmptyDataError(f"There are no rows in {self.described}.")
-        base = min(look.lowest for look in looks)
-        seen = max(look.highest for look in looks) - base + 1
-        if seen > MOST_COLUMNS:
+        base = min(scan.lowest for scan in scans)
+        n_columns = max(scan.highest for scan in scans) - base + 1
+        if n_columns > MAX_SVMLIGHT_COLUMNS:
             raise DataError(
-                f"{self.described} has a column with the number {seen - 1 + base:,}, and there can be {MOST_COLUMNS:,}"
-                " of them. Number the columns one after the other, or hash them to fewer."
+                f"{self.described} has a column with the number {n_columns - 1 + base:,}, but at most "
+                f"{MAX_SVMLIGHT_COLUMNS:,} columns are possible. Number the columns consecutively, or hash them to "
+                "fewer."
             )
-        if n_features is not None and seen > n_features:
+        if n_features is not None and n_columns > n_features:
             raise DataError(
-                f"{self.described} has {seen} columns, more than the {n_features} that features= says. Give the right "
-                "number, or leave it out."
+                f"{self.described} has {n_columns} columns, more than features={n_features}. Give the right number, or "
+                "leave it out."
             )
-        n_features = max(1, n_features or seen)
-        per_row = 12 * sum(look.values for look in looks) // self._n_rows + 16
-        self._format = Format(base, n_features, rows or max(1, CHUNK_BYTES // per_row), skip)
+        n_features = max(1, n_features or n_columns)
+        per_row = 12 * sum(scan.values for scan in scans) // self._n_rows + 16
+        chunk_rows = rows or max(1, CHUNK_BYTES // per_row)
+        self._format = SvmlightFormat(base, n_features, chunk_rows, skip, options.block_bytes)
         self.columns = SourceColumns(tuple(f"x{j}" for j in range(n_features)), target="label")
 
     def pieces(self) -> Iterator[Piece]:
@@ -73,7 +80,7 @@ class SvmlightFiles(Source):
 
     @property
     def described(self) -> str:
-        return described(self.stamps, "svmlight")
+        return describe_files(self.stamps, "svmlight")
 
     @property
     def n_rows(self) -> int:
@@ -85,20 +92,24 @@ class SvmlightFiles(Source):
 
     @property
     def identity(self) -> str:
-        return identity(self.stamps, "svmlight", self._given)
+        return identify_files(self.stamps, "svmlight", self._identified_by)
 
 
 @dataclass(frozen=True)
-class Format:
+class SvmlightFormat:
     """The options that all pieces share."""
 
-    #: what the first column is called
+    #: the number of the first column
     base: int
     n_features: int
+    #: largest number of rows of a chunk
     rows: int
+    #: whether to drop lines that cannot be read
     skip: bool
+    #: number of bytes of text that are parsed at once
+    block_bytes: int
 
-    def matrix(self, lines: Parsed) -> sparse.csr_array | sparse.csr_matrix:
+    def matrix(self, lines: SvmlightRows) -> sparse.csr_array | sparse.csr_matrix:
         starts = np.concatenate(([0], np.cumsum(lines.lengths)))
         shape = (lines.labels.size, self.n_features)
         X = sparse.csr_matrix((lines.values, lines.columns - self.base, starts), shape=shape)
@@ -112,7 +123,7 @@ class SvmlightPiece(Piece):
 
     stamp: Stamp
     span: LineSpan
-    format: Format
+    format: SvmlightFormat
 
     @property
     def name(self) -> str:
@@ -120,30 +131,31 @@ class SvmlightPiece(Piece):
 
     def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
         chunks = self._chunks(skipped)
-        return ahead(chunks) if is_compressed(self.stamp) else chunks
+        return read_ahead(chunks) if is_compressed(self.stamp) else chunks
 
     def _chunks(self, skipped: list[str]) -> Iterator[Chunk]:
-        for block in blocks_of(self.stamp, self.span):
-            lines = parsed(block, self.stamp.name, self.format.skip, skipped)
+        for block in blocks_of(self.stamp, self.span, self.format.block_bytes):
+            lines = parse_svmlight_lines(block, self.stamp.name, self.format.skip, skipped)
             X = self.format.matrix(lines)
             for rows in row_blocks(lines.labels.size, self.format.rows):
                 yield Chunk(X[rows], lines.labels[rows])
 
 
-def _look_at(stamp: Stamp, skip: bool) -> SvmlightScan:
-    looks = list(ordered_stream(partial(_look_at_block, stamp.name, skip), blocks_of(stamp, LineSpan(0, None, 1, 0))))
+def _scan(stamp: Stamp, options: OpenOptions) -> SvmlightScan:
+    blocks = blocks_of(stamp, LineSpan(0, None, 1, 0), options.block_bytes)
+    scans = list(ordered_stream(partial(_scan_block, stamp.name, options.skip), blocks))
     return SvmlightScan(
-        tuple(block for look in looks for block in look.counted),
-        min((look.lowest for look in looks), default=1),
-        max((look.highest for look in looks), default=0),
-        sum(look.values for look in looks),
+        tuple(block for scan in scans for block in scan.counted),
+        min((scan.lowest for scan in scans), default=1),
+        max((scan.highest for scan in scans), default=0),
+        sum(scan.values for scan in scans),
     )
 
 
-def _look_at_block(file: str, skip: bool, block: Block) -> SvmlightScan:
-    lines = parsed(block, file, skip, [])
+def _scan_block(file: str, skip: bool, block: Block) -> SvmlightScan:
+    lines = parse_svmlight_lines(block, file, skip, [])
     return SvmlightScan(
-        (Counted(block.start, block.line, lines.labels.size),),
+        (CountedBlock(block.start, block.line, lines.labels.size),),
         min(1, int(lines.columns.min(initial=1))),
         int(lines.columns.max(initial=0)),
         lines.columns.size,

@@ -14,19 +14,20 @@ from mercer._suggest import quoted
 from mercer._typing import Array
 from mercer.data.sources.files.lines import Block
 
-#: what may stand in a line beside label and values: a comment, and the number of a query
-BESIDE = re.compile(rb"#[^\n]*|\bqid:\S+")
-NUMBER = rb"[+-]?+(?>[\d.]++(?>[eE][+-]?+\d++)?+|nan|inf)"
-LINE = rb"[^\S\n]*+(?>" + NUMBER + rb"(?>[^\S\n]++\d++:" + NUMBER + rb")*+)?+[^\S\n]*+"
-#: nothing else; matched without a way back, so that a block of any size takes no memory
-WELL_WRITTEN = re.compile(rb"(?>" + LINE + rb"\n)*+" + LINE)
-COLUMN = re.compile(rb"(?<!\d)0*(\d{1,16}):")
-#: beyond it not every whole number is a float
-LARGEST_COLUMN = 2.0**53
-BETWEEN = bytes.maketrans(b" \t\r\f\v:", b"\n" * 6)
+#: parts of a line other than label and values: a comment, and the number of a query
+IGNORED = re.compile(rb"#[^\n]*|\bqid:\S+")
+NUMBER_PATTERN = rb"[+-]?+(?>[\d.]++(?>[eE][+-]?+\d++)?+|nan|inf)"
+LINE_PATTERN = rb"[^\S\n]*+(?>" + NUMBER_PATTERN + rb"(?>[^\S\n]++\d++:" + NUMBER_PATTERN + rb")*+)?+[^\S\n]*+"
+#: lines with nothing else; matched without backtracking, so that a block of any size takes no memory
+WELL_WRITTEN = re.compile(rb"(?>" + LINE_PATTERN + rb"\n)*+" + LINE_PATTERN)
+COLUMN_PATTERN = re.compile(rb"(?<!\d)0*(\d{1,16}):")
+#: largest column number, up to which all whole numbers are exact as floats
+MAX_COLUMN_NUMBER = 2.0**53
+#: translation of separators to line ends
+SEPARATORS_TO_LINE_ENDS = bytes.maketrans(b" \t\r\f\v:", b"\n" * 6)
 
 
-class Parsed(NamedTuple):
+class SvmlightRows(NamedTuple):
     """The label and the number of values of each row, and the column of each value as written."""
 
     labels: Array
@@ -35,19 +36,19 @@ class Parsed(NamedTuple):
     values: Array
 
 
-def parsed(block: Block, file: str, skip: bool, skipped: list[str]) -> Parsed:
+def parse_svmlight_lines(block: Block, file: str, skip: bool, skipped: list[str]) -> SvmlightRows:
     """Return the rows of a block; malformed lines raise an error, or are dropped and named."""
     lines = block.lines.removeprefix(codecs.BOM_UTF8) if block.start == 0 else block.lines
-    lines = BESIDE.sub(b"", lines) if b"#" in lines or b"qid:" in lines else lines
+    lines = IGNORED.sub(b"", lines) if b"#" in lines or b"qid:" in lines else lines
     found = _numbers(lines)
     if found is None:
-        found = _numbers(_sound(block._replace(lines=lines), file, skip, skipped))
+        found = _numbers(_readable_lines(block._replace(lines=lines), file, skip, skipped))
         if found is None:
             raise DataError(f"Lines from {block.line} on of {file!r} cannot be read as svmlight.")
     return found
 
 
-def _numbers(lines: bytes) -> Parsed | None:
+def _numbers(lines: bytes) -> SvmlightRows | None:
     """Return all numbers of all lines at once, the fastest way; None if the lines contain anything else."""
     if WELL_WRITTEN.fullmatch(lines) is None:
         return None
@@ -60,12 +61,12 @@ def _numbers(lines: bytes) -> Parsed | None:
     is_pair = np.ones(numbers.size, dtype=np.bool_)
     is_pair[at_label] = False
     pairs = numbers[is_pair].reshape(-1, 2)
-    if not np.isfinite(numbers[at_label]).all() or (pairs[:, 0] > LARGEST_COLUMN).any():
+    if not np.isfinite(numbers[at_label]).all() or (pairs[:, 0] > MAX_COLUMN_NUMBER).any():
         return None
     columns = pairs[:, 0].astype(np.int64)
     if _any_twice(columns, lengths):
         return None
-    return Parsed(numbers[at_label], lengths, columns, pairs[:, 1].copy())
+    return SvmlightRows(numbers[at_label], lengths, columns, pairs[:, 1].copy())
 
 
 def _any_twice(columns: Array, lengths: Array) -> bool:
@@ -79,12 +80,12 @@ def _any_twice(columns: Array, lengths: Array) -> bool:
 
 
 def _read(lines: bytes) -> Array | None:
-    """Parse numbers separated by anything, by the fastest parser at hand: one number per line of a CSV file."""
+    """Parse all numbers with the fastest parser available: as a CSV file with one number per line."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    # it knows no plus sign, which changes nothing
-    column = lines.translate(BETWEEN, b"+").strip(b"\n")
+    # plus signs are removed, because the parser does not accept them
+    column = lines.translate(SEPARATORS_TO_LINE_ENDS, b"+").strip(b"\n")
     if not column:
         return np.empty(0)
     read = arrow_csv.ReadOptions(column_names=["x"], use_threads=False, block_size=len(column) + 1)
@@ -97,16 +98,16 @@ def _read(lines: bytes) -> Array | None:
     return numbers
 
 
-def _sound(block: Block, file: str, skip: bool, skipped: list[str]) -> bytes:
-    """Return the lines that can be read."""
+def _readable_lines(block: Block, file: str, skip: bool, skipped: list[str]) -> bytes:
+    """Return the lines that can be read; others raise an error, or are dropped and named."""
     kept = []
     for number, line in enumerate(block.lines.split(b"\n"), start=block.line):
         if not line.strip() or _numbers(line) is not None:
             kept.append(line)
             continue
         sentence = (
-            f"Line {number} of {file!r} {_wrong(line)}: {quoted(line.decode('utf-8', 'replace'))}. Put it right, or "
-            "leave such lines out with on_error='skip'."
+            f"Line {number} of {file!r} {_describe_error(line)}: {quoted(line.decode('utf-8', 'replace'))}. Correct "
+            "it, or leave such lines out with on_error='skip'."
         )
         if not skip:
             raise DataError(sentence)
@@ -114,8 +115,8 @@ def _sound(block: Block, file: str, skip: bool, skipped: list[str]) -> bytes:
     return b"\n".join(kept)
 
 
-def _wrong(line: bytes) -> str:
-    columns = sorted(COLUMN.findall(line)) if WELL_WRITTEN.fullmatch(line) else []
+def _describe_error(line: bytes) -> str:
+    columns = sorted(COLUMN_PATTERN.findall(line)) if WELL_WRITTEN.fullmatch(line) else []
     twice = [column for column, following in pairwise(columns) if column == following]
     if twice:
         return f"has column {twice[0].decode()} more than once"

@@ -10,34 +10,35 @@ from scipy import sparse
 
 from mercer._errors import EmptyDataError
 from mercer._memory import refuse_beyond_memory
-from mercer.data.readers.arrow_types import width
+from mercer.data.readers.arrow_types import row_bytes
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.sources.layout import Layout
 
 
 def read_all(source: Source, skipped: list[str] | None = None) -> Chunk:
-    """Return all rows in one chunk; raise an error if they do not fit into memory. Dropped parts are named in
-    `skipped`.
+    """Return all rows in one chunk, or raise an error if they do not fit into memory.
+
+    Sentences about dropped parts are appended to `skipped`.
     """
-    _refuse(2 * (_held(source) or 0), source)
-    chunks, held = list[Chunk](), 0
+    _refuse_beyond_memory(2 * (_expected_bytes(source) or 0), source)
+    chunks, n_bytes = list[Chunk](), 0
     skipped = [] if skipped is None else skipped
     for chunk in (chunk for piece in source.pieces() for chunk in piece.chunks(skipped)):
         chunks.append(chunk)
-        # the size of some sources is unknown in advance; the chunks will be copied once
-        held += _bytes(chunk.X)
-        _refuse(held, source)
+        # the size of some sources is not known in advance; the chunks are copied once more when they are joined
+        n_bytes += _bytes(chunk.X)
+        _refuse_beyond_memory(n_bytes, source)
     if not chunks:
         raise EmptyDataError(f"There are no rows in {source.described}.")
     X, y, weight, offset = zip(*chunks, strict=True)
     return Chunk(_stacked(X), _joined(y), _joined(weight), _joined(offset))
 
 
-def _refuse(needed: int, source: Source) -> None:
+def _refuse_beyond_memory(needed: int, source: Source) -> None:
     refuse_beyond_memory(
         needed,
         f"To hold all rows of {source.described}, which this model needs together,",
-        "use a model that streams (the guide to big files has a table), an approximation, or a sample of the rows",
+        "use a model that streams (see the guide to big files), an approximation, or a sample of the rows",
     )
 
 
@@ -47,12 +48,12 @@ def _bytes(X: Any) -> int:
     return sum(int(getattr(part, "nbytes", 0)) for part in parts)
 
 
-def _held(source: Source) -> int | None:
-    """Return the bytes of all rows in memory, where they are not compressed as in a file."""
+def _expected_bytes(source: Source) -> int | None:
+    """Return the bytes of all rows in memory, where they take more space than in a compressed file; None if unknown."""
     layout: Layout | None = getattr(source, "layout", None)
     if layout is None or source.n_rows is None:
         return source.n_bytes
-    return max(source.n_bytes or 0, source.n_rows * width(layout.types.types))
+    return max(source.n_bytes or 0, source.n_rows * row_bytes(layout.types.types))
 
 
 def _joined(parts: Sequence[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""A frame becomes the same rows however many there are, and whatever library it came in."""
+"""Frames of any library and length become the same rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from mercer import GaussianNB
 from mercer.data import Table
-from mercer.data.side_by_side import MIN_VALUES_FOR_LOOP, rows_of_arrow
+from mercer.data.interleaving import MIN_VALUES_FOR_LOOP, rows_of_arrow
 from mercer.data.storages.frame_columns import SeriesColumn
 
 MANY = MIN_VALUES_FOR_LOOP // 4 + 3
@@ -41,7 +41,7 @@ def test_columns_of_a_matrix_lie_in_steps() -> None:
 
 
 def test_a_column_with_gaps_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To cut a few rows out of it takes longer than to read them: a wide table would take several times as long."""
+    """Slicing such a column takes longer than reading it, so that it must not be sliced block by block."""
     columns = {str(j): RNG.normal(size=8 * 1024) for j in range(600)}
     table = Table.of(pa.table(columns | {"gaps": pa.array(columns["0"], mask=columns["0"] > 0)}))
     read, floats = [], SeriesColumn.floats

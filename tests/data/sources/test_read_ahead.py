@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from mercer._threads import bounded, thread_count
-from mercer.data.sources.ahead import ahead
+from mercer.data.sources.read_ahead import read_ahead
 
 
 def test_the_same_items_in_order() -> None:
-    assert list(ahead(iter(range(100)))) == list(range(100))
-    assert list(ahead(iter(()))) == []
+    assert list(read_ahead(iter(range(100)))) == list(range(100))
+    assert list(read_ahead(iter(()))) == []
 
 
 def test_the_next_item_is_made_while_one_is_used() -> None:
@@ -25,7 +25,7 @@ def test_the_next_item_is_made_while_one_is_used() -> None:
         made.set()
         yield 1
 
-    following = ahead(items())
+    following = read_ahead(items())
     assert next(following) == 0
     assert made.wait(10)
     assert list(following) == [1]
@@ -39,7 +39,7 @@ def test_no_more_than_a_few_items_are_made_ahead() -> None:
             seen.append(number)
             yield number
 
-    following = ahead(items())
+    following = read_ahead(items())
     for number in range(50):
         assert next(following) == number
         assert len(seen) <= number + 4
@@ -51,7 +51,7 @@ def test_what_is_raised_comes_through_in_its_place() -> None:
         yield 1
         raise KeyError("gone")
 
-    following = ahead(items())
+    following = read_ahead(items())
     assert next(following) == 1
     with pytest.raises(KeyError, match="gone"):
         next(following)
@@ -68,7 +68,7 @@ def test_what_is_given_up_is_closed_and_leaves_no_thread(interrupt: type[BaseExc
         finally:
             closed.set()
 
-    following = ahead(items())
+    following = read_ahead(items())
     next(following)
     if interrupt is None:
         following.close()  # type: ignore[attr-defined]
@@ -81,6 +81,6 @@ def test_what_is_given_up_is_closed_and_leaves_no_thread(interrupt: type[BaseExc
 
 def test_the_thread_has_the_limits_of_its_caller() -> None:
     with bounded(1):
-        assert next(ahead(iter(thread_count() for _ in range(1)))) == 1
+        assert next(read_ahead(iter(thread_count() for _ in range(1)))) == 1
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
-        next(ahead(np.float64(1e308) * factor for factor in (10.0,)))
+        next(read_ahead(np.float64(1e308) * factor for factor in (10.0,)))

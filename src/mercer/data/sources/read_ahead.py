@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 #: interval in seconds at which a waiting thread checks whether its item is still needed
-PATIENCE = 0.05
+CHECK_SECONDS = 0.05
 
 
-def ahead(items: Iterator[T]) -> Generator[T]:
-    """Yield the same items, with the next one produced by a thread while the last is used.
+def read_ahead(items: Iterator[T]) -> Generator[T]:
+    """Yield the same items; a thread produces the next one while the caller uses the last.
 
     Exceptions of `items` are raised here. `items` is closed, in its thread, when this generator is closed or deleted.
     """
@@ -61,7 +61,7 @@ def _put(ready: queue.Queue[tuple[bool, Any]], item: tuple[bool, Any], unwanted:
     """Put an item into the queue; return whether it is still needed."""
     while not unwanted.is_set():
         try:
-            ready.put(item, timeout=PATIENCE)
+            ready.put(item, timeout=CHECK_SECONDS)
             return True
         except queue.Full:
             pass

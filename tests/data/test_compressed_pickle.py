@@ -1,4 +1,4 @@
-"""What pieces take along: small however many columns there are, the same afterwards, and there once."""
+"""Layouts of many columns have small pickles, and are created once in a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A note says what a column of strings was meant to be."""
+"""Notes on columns of strings that are mostly numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_words_are_words(values: list[str]) -> None:
     assert Schema.infer(pd.DataFrame({"x": values}))["x"].notes == ()
 
 
-def test_what_was_told_is_not_doubted(tmp_path: Any) -> None:
+def test_declared_columns_are_not_inferred(tmp_path: Any) -> None:
     (path := tmp_path / "a.csv").write_text("x\n" + "\n".join([*map(str, range(30)), "foo"]))
     told = open_rows(path, Reading(held={"x": "category"})).table()
     assert not any("numbers" in note for note in Schema.infer(told)["x"].notes)

@@ -21,10 +21,10 @@ from mercer.data.table import Table, blocks_of_columns
 MOST_LABELS = 1 << 17
 
 
-@stored()
+@stored(tag="SeenValues")
 @dataclass(frozen=True, eq=False)
-class SeenValues:
-    """The values of one column: their number, the distinct ones with their counts, and the extremes.
+class ColumnValues:
+    """Summary of the values of one column: their number, the distinct ones with their counts, and the extremes.
 
     If a column has too many distinct values, a random half of them is dropped as often as necessary: those whose hash
     ends in enough zeros are kept. This depends on the values alone, so blocks may have any order and size.
@@ -41,11 +41,11 @@ class SeenValues:
     #: extremes of numbers and days; NaN without a value
     lowest: float = np.nan
     highest: float = np.nan
-    #: the first and the last of whole numbers, and the number of those not above the one before
+    #: the first and the last of whole numbers, and the number of those that are not above their predecessor
     first: float = np.nan
     last: float = np.nan
     falls: int = 0
-    #: whether a day occurs twice; blocks with overlapping days count as such
+    #: whether a day occurs twice, or may do so because the days of two blocks overlap
     repeats: bool = True
 
     @classmethod

@@ -1,4 +1,4 @@
-"""All rows of a source in memory, where there is room for them."""
+"""All rows of a source in memory, or an error if they do not fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyarrow import parquet
 import mercer
 import mercer.data
 from mercer._errors import TooLargeError
-from mercer.data.sources.at_once import read_all
+from mercer.data.sources.read_all import read_all
 
 TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
 
@@ -27,8 +27,8 @@ def test_all_rows_at_once_are_refused_where_they_do_not_fit(tmp_path: Path, monk
         read_all(source)
 
 
-def test_rows_whose_number_nobody_knows_are_refused_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As soon as they are too many, not when all of them were read."""
+def test_rows_of_unknown_number_are_refused_during_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is raised before all rows are read."""
     made: list[int] = []
 
     def many() -> Iterator[Any]:
