@@ -89,8 +89,8 @@ FITTED_KERNEL_ROWS: dict[str, Check] = {
 }
 #: fields of vectorizers with a vocabulary
 FITTED_TEXT = FITTED | {
-    "_chosen": flags("v"),
-    "_seen": part_of(v="v"),
-    "_kept": optional(part_of()),
-    "_numbers": optional(mapping(part_of(str), whole(0))),
+    "_is_column": flags("v"),
+    "_all_terms": part_of(v="v"),
+    "_column_terms": optional(part_of()),
+    "_column_of_term": optional(mapping(part_of(str), whole(0))),
 }
