@@ -140,7 +140,7 @@ def test_a_class_without_traits_is_of_no_pair_and_in_no_file(tmp_path: Path) -> 
     assert traits_of(Bare()) == Traits()
     with pytest.raises(NoCounterpartError, match="not a model of mercer"):
         mercer.counterpart(Bare())
-    with pytest.raises(UnsavableError, match="no model file holds"):
+    with pytest.raises(UnsavableError, match="which model files cannot contain"):
         mercer.save(Bare().fit(FRAME, Y), tmp_path / "bare.mercer")
 
 

@@ -70,7 +70,7 @@ def test_offsets_are_refused_by_models_that_take_none() -> None:
 
 def test_separation_is_reported_although_it_is_not_proved() -> None:
     X, y = np.linspace(-1, 1, 200)[:, None], np.repeat(["a", "b"], 100)
-    with pytest.warns(SeparationWarning, match="does not look for"):
+    with pytest.warns(SeparationWarning, match="does not search for"):
         model = GLM("bernoulli").fit(MemorySource(X, y, rows=30))
     assert [finding.code for finding in model.diagnosis_] == ["separation"]
     with pytest.raises(SeparationError):
@@ -83,7 +83,7 @@ def test_separation_is_reported_although_it_is_not_proved() -> None:
 
 def test_separated_classes_are_reported_too() -> None:
     X, y = np.linspace(-1, 1, 300)[:, None], np.repeat(["a", "b", "c"], 100)
-    with pytest.warns(SeparationWarning, match="does not look for"):
+    with pytest.warns(SeparationWarning, match="does not search for"):
         GLM("categorical").fit(MemorySource(X, y, rows=70))
     model = LogisticRegression(C=np.inf).fit(MemorySource(X, y, rows=70))
     assert [finding.code for finding in model.diagnosis_] == ["separation"]

@@ -357,7 +357,7 @@ def test_columns_can_be_left_out() -> None:
         (pd.DataFrame({"x": [None, None]}), EmptyDataError, "'x' was left out: it has no values"),
         (pd.DataFrame({"x": []}), EmptyDataError, "0 sample"),
         (pd.DataFrame(index=range(3)), EmptyDataError, "0 feature"),
-        (sparse.eye_array(3), ColumnTypeError, "made of features already"),
+        (sparse.eye_array(3), ColumnTypeError, "consists of features already"),
         (FRAME[["user_id", "same"]], EmptyDataError, "no column to learn from: 'user_id'.*'same'"),
     ],
 )
