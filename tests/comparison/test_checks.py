@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from mercer.application.task import task_for
+from mercer.application.task_choice import task_for
 from mercer.base.validation import Plan
 from mercer.comparison._checks_of_shape import box_m, variance_inflation
 from mercer.comparison._entry import Entry

@@ -10,7 +10,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
 
 from mercer.application.metrics import AMOUNTS, CLASSES, COUNTS, RANKS, Metric, Outcome, Prediction
-from mercer.application.task import task_for
+from mercer.application.task_choice import task_for
 from mercer.comparison import compare
 from mercer.comparison._splits import make_splits
 

@@ -41,7 +41,7 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Show what a model has learnt, or what each column adds in a row.
+    """Show what a model has model_grids, or what each column adds in a row.
 
     Without a row: its coefficients or likelihoods, or the columns that change its predictions most. With a row: what
     each column adds to the log odds or to the prediction; the base and all contributions add up to the prediction.
@@ -56,12 +56,12 @@ def explain(
     from mercer.cli._models import load_fitted, unseen_level_notes
     from mercer.cli._printing import remark, show
     from mercer.decision import Decision
-    from mercer.explanation.tables import evidence_grid, learnt
+    from mercer.explanation.tables import evidence_grid, model_grids
 
     _check_use(model, row, data)
     loaded = load_fitted(model)
     if row is None:
-        for grid in learnt(loaded, most) if data is None else _drivers(loaded, data, reading, most or ROW_LINES):
+        for grid in model_grids(loaded, most) if data is None else _drivers(loaded, data, reading, most or ROW_LINES):
             show(grid)
         return
     X, others = (_parse(loaded, row), None) if data is None else _read_row(loaded, data, int(row), reading)

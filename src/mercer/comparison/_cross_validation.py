@@ -164,7 +164,9 @@ def _make_entry(
         fit_seconds=median_low([trial.fit_seconds for trial in trials]),
         predict_seconds=median_low([trial.predict_seconds for trial in trials]),
         size_bytes=median_low([trial.size_bytes for trial in trials]),
-        impossible=sum(task.impossible(trial.forecast, split) for trial, split in zip(trials, splits, strict=True)),
+        impossible=sum(
+            task.count_impossible(trial.forecast, split) for trial, split in zip(trials, splits, strict=True)
+        ),
         notes=(*task.remarks([trial.forecast for trial in trials], splits), *notes),
         calibration=_measure_calibration(held_out, task.truth) if probabilistic else None,
         probabilistic=probabilistic,
@@ -173,7 +175,7 @@ def _make_entry(
 
 def _mean_over_repeats(task: Task, splits: list[Split], trials: list[Trial]) -> Array:
     """Return the mean prediction of each row by models fitted without it; NaN for a row that was never held out."""
-    held_out = [task.held(trial.forecast) for trial in trials]
+    held_out = [task.to_array(trial.forecast) for trial in trials]
     total, times = np.zeros((len(task.truth), *held_out[0].shape[1:])), np.zeros(len(task.truth))
     for (_, test), held in zip(splits, held_out, strict=True):
         total[test] += held

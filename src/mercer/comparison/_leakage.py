@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mercer._typing import Array
-from mercer.application.shown import AMOUNTS
+from mercer.application.training_table import AMOUNTS
 from mercer.comparison._check_result import CheckResult
 from mercer.comparison._checks_of_data import check_time_series
 from mercer.comparison._entry import Entry

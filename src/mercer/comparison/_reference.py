@@ -14,8 +14,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
-from mercer.application.shown import Shown
 from mercer.application.tasks import Task
+from mercer.application.training_table import TrainingTable
 from mercer.comparison._entrants import Entrant
 from mercer.data import Kind, Table
 
@@ -68,7 +68,7 @@ def make_reference(table: Table, task: Task) -> Entrant | None:
     """
     if table.library == "scipy" or task.outputs > MAX_REFERENCE_CLASSES:
         return None
-    columns = TreeColumns.of(Shown.of(table), classes=hasattr(task, "labels"))
+    columns = TreeColumns.of(TrainingTable.of(table), classes=hasattr(task, "labels"))
     if not columns.kinds:
         return None
     trees = _make_trees(task, table.n_rows, columns)
@@ -162,10 +162,10 @@ class TreeColumns(TransformerMixin, BaseEstimator):
         self.classes = classes
 
     @classmethod
-    def of(cls, shown: Shown, *, classes: bool) -> Self:
+    def of(cls, training: TrainingTable, *, classes: bool) -> Self:
         """Return the converter for all informative columns: texts last; with too many numbers, categories first."""
         unused = (Kind.IDENTIFIER, Kind.CONSTANT)
-        kinds = {column.name: column.kind for column in shown.schema if column.kind not in unused}
+        kinds = {column.name: column.kind for column in training.schema if column.kind not in unused}
         columns = cls(dict(sorted(kinds.items(), key=lambda item: item[1] is Kind.TEXT)), classes=classes)
         if len(columns.numbers()) <= MOST_NUMBERS:
             return columns

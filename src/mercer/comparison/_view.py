@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._typing import Array
-from mercer.application.shown import AMOUNTS, some_columns
 from mercer.application.tasks import ClassificationTask
+from mercer.application.training_table import AMOUNTS, select_columns
 from mercer.base.pipelines import last_step, nested_models
 from mercer.comparison.time_limit import Budget
 from mercer.data import Kind, Schema, Table
@@ -86,7 +86,7 @@ class View:
         kept = [column.name for column in self.schema if column.kind is not Kind.IDENTIFIER]
         if len(kept) == table.n_columns or not kept:
             return table
-        return Table.of(some_columns(table, kept), dates=True)
+        return Table.of(select_columns(table, kept), dates=True)
 
     @cached_property
     def amounts(self) -> list[str]:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from mercer._errors import DataError
 from mercer._typing import Array
 from mercer.application.metrics import Outcome, accuracy, log_loss
-from mercer.application.shown import AMOUNTS
 from mercer.application.tasks import ClassificationTask
+from mercer.application.training_table import AMOUNTS
 from mercer.comparison._cross_validation import describe_problem
 from mercer.comparison._splits import check_repeats
 from mercer.comparison.learning_curves import (

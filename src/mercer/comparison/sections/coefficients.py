@@ -16,12 +16,12 @@ from mercer.comparison._view import View, sample_rows
 from mercer.explanation.coefficients import (
     INTERCEPT,
     UNITS,
-    added_to,
-    by_size,
     coefficient_grid,
+    is_standardized,
+    name_of_sum,
+    order_by_size,
     plain_coefficients,
-    scaled,
-    without_rounding,
+    zero_rounding_errors,
 )
 from mercer.explanation.explanation import explain_exactly
 from mercer.report import Axis, Bars, Chart, Section
@@ -54,13 +54,13 @@ def _section(view: View, entry: Entry, model: Any, last: Any) -> Section:
         grid_notes: tuple[str, ...] = ()
     else:
         names, columns, grid_notes = summarised
-    columns = {**columns, "coefficient": without_rounding(model, names, columns["coefficient"])}
-    order = by_size(names, columns["coefficient"])
+    columns = {**columns, "coefficient": zero_rounding_errors(model, names, columns["coefficient"])}
+    order = order_by_size(names, columns["coefficient"])
     chart = _chart(f"Coefficients of {entry.name}", names, columns, order[:MOST_BARS])
     blocks: list[Any] = [chart, coefficient_grid(names, columns, order, grid_notes)]
     if why_not:
         blocks.append(why_not)
-    units = UNITS if scaled(model) and view.amounts else ""
+    units = UNITS if is_standardized(model) and view.amounts else ""
     lead = f"{_explain_substitute(view, entry)}{_lead(view, entry, model, last, summarised is not None)}{units}"
     return Section("coefficients", "Coefficients", tuple(blocks), lead)
 
@@ -77,7 +77,7 @@ def _explain_substitute(view: View, entry: Entry) -> str:
 
 
 def _lead(view: View, entry: Entry, model: Any, last: Any, intervals: bool) -> str:
-    what = added_to(last) if view.classification else _describe_output(view, entry, model)
+    what = name_of_sum(last) if view.classification else _describe_output(view, entry, model)
     if hasattr(last, "thresholds_"):
         what = "log odds of a higher class"
     bars = "; bars are 95% intervals" if intervals else ""

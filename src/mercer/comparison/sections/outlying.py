@@ -29,7 +29,7 @@ def outlying(view: View) -> Section | None:
         Field("p-value", ".3g"),
         Field("odd in"),
     )
-    notes = (found.described, "Rows are counted from 0.", *filter(None, [view.note()]))
+    notes = (found.description, "Rows are counted from 0.", *filter(None, [view.note()]))
     return Section(
         "unusual",
         "Unusual rows",

@@ -49,7 +49,7 @@ def _lead(view: View) -> str:
     table = view.comparison.table
     size = f"{format_count(table.n_rows, 'row')} and {format_count(table.n_columns, 'column')}"
     target = f"the target `{view.comparison.target}`" if view.comparison.target else "the target"
-    return f"{size}; {target} has {view.comparison.task.described()}."
+    return f"{size}; {target} has {view.comparison.task.describe()}."
 
 
 def _target_chart(view: View) -> Chart:

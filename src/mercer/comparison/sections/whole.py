@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mercer.application.model_cards import installed
+from mercer.application.model_cards import installed_versions
 from mercer.comparison._cross_validation import Progress, ignore_progress
 from mercer.comparison._view import View
 from mercer.comparison.sections.answer import answer, title
@@ -141,6 +141,6 @@ def _make_section(view: View, write: Callable[[View], Section | None]) -> Sectio
 
 
 def _footer(comparison: Comparison) -> tuple[str, ...]:
-    versions = ", ".join(f"{name} {number}" for name, number in installed().items())
+    versions = ", ".join(f"{name} {number}" for name, number in installed_versions().items())
     command = comparison.settings.get("command")
     return (*([str(command)] if command else []), f"Made by mercer in {comparison.seconds:.1f} s with {versions}.")
