@@ -1,4 +1,4 @@
-"""One model, fit_model to a table as it comes."""
+"""One model is fitted to a table with columns of any kind."""
 
 from __future__ import annotations
 

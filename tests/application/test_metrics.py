@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn import metrics as theirs
 
 from mercer.application import metrics as ours
-from mercer.application.metrics import CLASSES, COUNTS, NUMBERS, Outcome, Prediction
+from mercer.application.metrics import CLASS_METRICS, COUNT_METRICS, NUMBER_METRICS, Outcome, Prediction
 
 RNG = np.random.default_rng(0)
 
@@ -79,5 +79,5 @@ def test_measures_of_probabilities_are_nan_without_them() -> None:
 
 
 def test_better_is_more_gain() -> None:
-    for metric in (*CLASSES, *NUMBERS, *COUNTS):
+    for metric in (*CLASS_METRICS, *NUMBER_METRICS, *COUNT_METRICS):
         assert (metric.gain(1.0) > metric.gain(0.0)) == metric.larger_is_better

@@ -27,7 +27,7 @@ def test_naive_bayes_gets_the_columns_with_a_family() -> None:
     ready = prepare_named("NaiveBayes", MIXED)
     assert ready.frame.column_names == ["x", "city"]
     assert ready.model.families.names == ("x", "city")
-    assert ready.notes == ("The model is not shown 'id', 'day'.",)
+    assert ready.notes == ("The model does not use 'id', 'day'.",)
     assert prepare_named("NaiveBayes", MIXED, settings={"families": "gaussian"}).model.families == "gaussian"
 
 
@@ -43,7 +43,7 @@ def test_normal_distributions_are_of_the_numbers_among_the_columns(name: str) ->
     """Such models merge and forget, which features of other columns, computed from all rows, would prevent."""
     ready = prepare_named(name, MIXED)
     assert (type(ready.model).__name__, ready.frame.column_names) == (name, ["x"])
-    assert ready.notes == ("The model is not shown 'id', 'city', 'day'.",)
+    assert ready.notes == ("The model does not use 'id', 'city', 'day'.",)
     assert isinstance(prepare_named(name, MIXED.select(["city"])).model, Pipeline)
 
 
@@ -75,7 +75,7 @@ ILL = [(5 * i) % 7 < 3 for i in range(40)]
 
 def test_discriminants_get_no_linearly_dependent_features() -> None:
     ready = prepare_named("QuadraticDiscriminantAnalysis", PATIENTS)
-    assert ready.notes == ("The model is not shown 'city'.",)
+    assert ready.notes == ("The model does not use 'city'.",)
     model = ready.model.fit(ready.frame, ILL)
     assert list(model[0].get_feature_names_out()) == ["age", "age[missing]", "sex", "ward"]
     assert model.predict(ready.frame).shape == (40,)
@@ -96,7 +96,7 @@ def test_models_of_counts_get_unscaled_numbers(name: str) -> None:
 def test_words_are_counted_for_models_of_counts() -> None:
     frame = pa.table({"mail": [f"win a prize now {i}" for i in range(30)], "x": [0.5, 1.5] * 15})
     ready = prepare_named("MultinomialNB", frame)
-    assert ready.notes == ("The model is not shown 'x'.",)
+    assert ready.notes == ("The model does not use 'x'.",)
     assert all(name.startswith("mail[") for name in ready.model[0].fit(frame).get_feature_names_out())
 
 

@@ -14,8 +14,9 @@ from mercer import SVC, compare, load, save
 from mercer._errors import DataError
 from mercer.application.task_choice import task_for
 from mercer.base import Question
+from mercer.base.compared import INNER_FOLDS
 from mercer.comparison._entrants import select_suitable
-from mercer.comparison._inner_search import INNER_FOLDS, InnerFolds, Tuned
+from mercer.comparison._inner_search import InnerFolds, Tuned
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.pairs import innermost
 from mercer.data import Table

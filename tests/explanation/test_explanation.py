@@ -35,7 +35,7 @@ from mercer import (
 from mercer._errors import NoExplanationError
 from mercer.data.frame_like import frame_like
 from mercer.explanation import drivers, explain_rows
-from mercer.explanation.explanation import ENUMERATED
+from mercer.explanation.explanation import ENUMERATED_METHOD
 
 EXACTLY = 1e-9
 X, SPECIES = load_iris(return_X_y=True)
@@ -160,7 +160,7 @@ def test_a_kernel_machine_needs_background_rows() -> None:
     with pytest.raises(NoExplanationError, match="SVC is not a sum over columns for these rows"):
         explain_rows(model, X[:1])
     found = explain_rows(model, X[:1], background=X[TWO])
-    assert (found.what, found.method, found.error) == ("log odds", ENUMERATED, None)
+    assert (found.what, found.method, found.error) == ("log odds", ENUMERATED_METHOD, None)
     np.testing.assert_allclose(found.totals[0], logit(model.predict_proba(X[:1])[0, 1]), atol=EXACTLY)
 
 
@@ -170,7 +170,7 @@ def test_pairs_of_classes_are_not_taken_for_classes() -> None:
     assert (two.what, two.method) == ("score", "exact")
     model = SVC(kernel="linear").fit(X, SPECIES)
     three = explain_rows(model, X[::10], background=X)
-    assert (three.method, three.outputs) == (ENUMERATED, ("0", "1", "2"))
+    assert (three.method, three.outputs) == (ENUMERATED_METHOD, ("0", "1", "2"))
     np.testing.assert_allclose(softmax(three.totals, axis=1), np.clip(model.predict_proba(X[::10]), 1e-4, 1), atol=1e-3)
 
 
@@ -180,7 +180,7 @@ def test_gaps_that_a_discriminant_infers_from_other_columns_have_shapley_values(
     model = LinearDiscriminantAnalysis().fit(rows, SPECIES)
     assert explain_rows(model, rows[1:]).method == "exact"
     found = explain_rows(model, rows[:1], background=rows)
-    assert found.method == ENUMERATED
+    assert found.method == ENUMERATED_METHOD
     log_p = np.log(np.clip(model.predict_proba(rows[:1])[0], 1e-4, 1 - 1e-4))
     np.testing.assert_allclose(found.totals[0], log_p - log_p.mean(), atol=EXACTLY)
 
@@ -207,7 +207,7 @@ def test_calibration_in_steps_has_shapley_values() -> None:
     rows, y = X[50:, :2], SPECIES[50:]
     model = Calibrated(LogisticRegression(), method="isotonic").fit(rows, y)
     found = explain_rows(model, rows[:5], background=rows)
-    assert found.method == ENUMERATED
+    assert found.method == ENUMERATED_METHOD
     p = np.clip(model.predict_proba(rows[:5])[:, 1], 1e-4, 1 - 1e-4)
     np.testing.assert_allclose(found.totals[:, 0], logit(p), atol=1e-8)
 
@@ -222,7 +222,7 @@ def test_targets_in_other_units() -> None:
     assert explain_rows(logged, rows).what == "log of the prediction"
     rooted = TransformedTargetRegressor(Ridge(), func=np.sqrt, inverse_func=np.square).fit(rows, y)
     found = explain_rows(rooted, rows[:3], background=rows)
-    assert (found.what, found.method) == ("prediction", ENUMERATED)
+    assert (found.what, found.method) == ("prediction", ENUMERATED_METHOD)
     np.testing.assert_allclose(found.totals[:, 0], rooted.predict(rows[:3]), rtol=1e-9)
 
 
@@ -250,7 +250,7 @@ def test_features_that_scikit_learn_names_are_summed_by_column() -> None:
     assert (found.method, found.names) == ("exact", ("age", "dose", "colour", "colour_2"))
     np.testing.assert_allclose(found.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
     other = explain_rows(make_pipeline(features, SVC()).fit(frame, y), frame[:3], background=frame)
-    assert (other.method, other.names) == (ENUMERATED, found.names)
+    assert (other.method, other.names) == (ENUMERATED_METHOD, found.names)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])

@@ -35,7 +35,7 @@ SAID = pd.Series([f"{' '.join(RNG.choice(WORDS, 6))} number {j}" for j in range(
 SCORE = MIXED["size"].fillna(0) + (MIXED["city"] == "Ulm") + RNG.normal(size=ROWS)
 
 
-@pytest.mark.parametrize("frame", [NUMBERS, MIXED, MIXED.assign(said=SAID)], ids=["numbers", "mixed", "text"])
+@pytest.mark.parametrize("frame", [NUMBERS, MIXED, MIXED.assign(output=SAID)], ids=["numbers", "mixed", "text"])
 @pytest.mark.parametrize(
     ("task", "y"),
     [

@@ -362,8 +362,8 @@ _RANK_ERROR = Metric("rank_error", "MAE in ranks", "#.4g", rank_error, by_row=_d
 _RELATIVE = Metric("relative_error", "median relative error", ".4f", relative_error, shown=False)
 
 #: the measures of each task; models are ranked by the first
-CLASSES = (_LOG_LOSS, _ACCURACY, _AUC, _BRIER)
-RANKS = (_RPS, _ACCURACY, _WITHIN_ONE, _RANK_ERROR, _LOG_LOSS._replace(shown=False))
-NUMBERS = (_RMSE, _EXPLAINED, _MAE)
-AMOUNTS = (_RMSE, _EXPLAINED, _MAE, _RELATIVE)
-COUNTS = (_POISSON_DEVIANCE, _EXPLAINED_DEVIANCE, _RMSE, _MAE)
+CLASS_METRICS = (_LOG_LOSS, _ACCURACY, _AUC, _BRIER)
+RANK_METRICS = (_RPS, _ACCURACY, _WITHIN_ONE, _RANK_ERROR, _LOG_LOSS._replace(shown=False))
+NUMBER_METRICS = (_RMSE, _EXPLAINED, _MAE)
+AMOUNT_METRICS = (_RMSE, _EXPLAINED, _MAE, _RELATIVE)
+COUNT_METRICS = (_POISSON_DEVIANCE, _EXPLAINED_DEVIANCE, _RMSE, _MAE)

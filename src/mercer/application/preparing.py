@@ -170,7 +170,7 @@ def _note_left_out(training: TrainingTable, kept: list[str]) -> tuple[str, ...]:
 
 
 def _note_names(names: list[str]) -> tuple[str, ...]:
-    return (f"The model is not shown {listed(names)}.",) if names else ()
+    return (f"The model does not use {listed(names)}.",) if names else ()
 
 
 def parse_model(text: str) -> Any | None:

@@ -63,12 +63,12 @@ class Orderliness(NamedTuple):
 
     @property
     def contradicts_order(self) -> bool:
-        """Whether one score for all classes explains much less than separate scores."""
+        """True if one score for all classes explains much less than separate scores."""
         return self.nominal > 0.05 and self.ordered < 0.6 * self.nominal
 
     @property
     def supports_order(self) -> bool:
-        """Whether one score explains nearly as much as separate scores, and more than nothing."""
+        """True if one score explains nearly as much as separate scores, and more than nothing."""
         return self.ordered > 0.01 and self.ordered >= 0.75 * self.nominal
 
 
@@ -365,25 +365,25 @@ class IntegerTarget:
 
     @property
     def can_be_classes(self) -> bool:
-        """Whether values are few enough, and frequent enough, for a class each."""
+        """True if values are few enough, and frequent enough, for a class each."""
         rows_per_value = self.counts.sum() / len(self.values)
         return len(self.values) <= MAX_INTEGER_CLASSES and rows_per_value >= MIN_ROWS_PER_VALUE
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether every integer of the range occurs."""
+        """True if every integer of the range occurs."""
         return self.high - self.low + 1 == len(self.values)
 
     @property
     def is_skewed_from_0_or_1(self) -> bool:
-        """Whether values begin at 0 or 1 and larger ones are rarer, as among counts."""
+        """True if values begin at 0 or 1 and larger ones are rarer, as among counts."""
         position = (np.median(self.y) - self.low) / (self.high - self.low)
         largest_is_rare = self.counts[-1] * 10 <= self.counts.max()
         return self.low in (0, 1) and bool(position < 0.45 and largest_is_rare and _skewness(self.y) > 0.5)
 
     @property
     def has_decreasing_frequencies(self) -> bool:
-        """Whether each value is clearly rarer than the next smaller one."""
+        """True if each value is clearly rarer than the next smaller one."""
         return bool((self.counts[1:] <= 0.75 * self.counts[:-1]).all())
 
     @property
@@ -395,18 +395,18 @@ class IntegerTarget:
 
     @property
     def is_scale(self) -> bool:
-        """Whether four or more consecutive integers between 0 and 10 occur."""
+        """True if four or more consecutive integers between 0 and 10 occur."""
         return 4 <= len(self.values) <= 11 and self.is_contiguous and self.low >= 0 and self.high <= 10
 
     @property
     def is_common_scale(self) -> bool:
-        """Whether values fill 1 to 5, 1 to 7, 1 to 10 or 0 to 10, and frequencies rise and fall at most once."""
+        """True if values fill 1 to 5, 1 to 7, 1 to 10 or 0 to 10, and frequencies rise and fall at most once."""
         usual = (self.low, self.high) in ((1, 5), (1, 7), (1, 10), (0, 10))
         return usual and self.is_contiguous and self.n_turns <= 1 and bool(self.counts.max() >= 1.3 * self.counts.min())
 
     @property
     def has_smooth_frequencies(self) -> bool:
-        """Whether there are many values, and adjacent ones are about equally frequent, as in measurements."""
+        """True if there are many values, and adjacent ones are about equally frequent, as in measurements."""
         if len(self.values) <= 10 or not self.is_contiguous:
             return False
         deviations = self.counts - self.counts.mean()
@@ -415,7 +415,7 @@ class IntegerTarget:
 
     @property
     def has_many_round_numbers(self) -> bool:
-        """Whether round numbers are more frequent than others, as in prices and estimates."""
+        """True if round numbers are more frequent than others, as in prices and estimates."""
         if self.high - self.low < 100:
             return False
         y = self.y[self.y != 0]
@@ -423,7 +423,7 @@ class IntegerTarget:
 
     @property
     def resembles_counts(self) -> bool:
-        """Whether small values occur (1 to 3, if there are many zeros), and the distribution is right-skewed."""
+        """True if small values occur (1 to 3, if there are many zeros), and the distribution is right-skewed."""
         if self.low > 2 or _skewness(self.y) <= 0:
             return False
         zeros, small = int((self.y == 0).sum()), int(((self.y > 0) & (self.y <= 3)).sum())

@@ -12,12 +12,12 @@ import numpy as np
 from mercer._errors import DataError
 from mercer._typing import Array
 from mercer.application.metrics import (
-    AMOUNTS,
-    CLASSES,
-    COUNTS,
+    AMOUNT_METRICS,
+    CLASS_METRICS,
+    COUNT_METRICS,
     LEAST_LOG_PROBABILITY,
-    NUMBERS,
-    RANKS,
+    NUMBER_METRICS,
+    RANK_METRICS,
     Metric,
     Outcome,
     Prediction,
@@ -138,7 +138,7 @@ class ClassificationTask(Task):
     reason: str = ""
 
     name: ClassVar[str] = "classification"
-    metrics: ClassVar[tuple[Metric, ...]] = CLASSES
+    metrics: ClassVar[tuple[Metric, ...]] = CLASS_METRICS
 
     @property
     def y(self) -> Array:  # type: ignore[override]
@@ -258,7 +258,7 @@ class OrderedTask(ClassificationTask):
     """Ordered classes: `labels` are from lowest to highest."""
 
     name: ClassVar[str] = "ordered"
-    metrics: ClassVar[tuple[Metric, ...]] = RANKS
+    metrics: ClassVar[tuple[Metric, ...]] = RANK_METRICS
 
     def describe(self) -> str:
         return f"{len(self.labels)} ordered classes"
@@ -282,7 +282,7 @@ class RegressionTask(Task):
     reason: str = ""
 
     name: ClassVar[str] = "regression"
-    metrics: ClassVar[tuple[Metric, ...]] = NUMBERS
+    metrics: ClassVar[tuple[Metric, ...]] = NUMBER_METRICS
 
     def describe(self) -> str:
         return f"numbers from {format_number(self.y.min())} to {format_number(self.y.max())}"
@@ -311,7 +311,7 @@ class AmountTask(RegressionTask):
     """Positive amounts, possibly with zeros: prices, wages, durations, rates."""
 
     name: ClassVar[str] = "amounts"
-    metrics: ClassVar[tuple[Metric, ...]] = AMOUNTS
+    metrics: ClassVar[tuple[Metric, ...]] = AMOUNT_METRICS
 
     def describe(self) -> str:
         return f"amounts from {format_plain(self.y.min(), '.4g')} to {format_plain(self.y.max(), '.4g')}"
@@ -329,7 +329,7 @@ class CountTask(RegressionTask):
     """Counts 0, 1, 2, …"""
 
     name: ClassVar[str] = "counts"
-    metrics: ClassVar[tuple[Metric, ...]] = COUNTS
+    metrics: ClassVar[tuple[Metric, ...]] = COUNT_METRICS
 
     def describe(self) -> str:
         return f"counts from {format_number(self.y.min())} to {format_number(self.y.max())}"

@@ -15,9 +15,9 @@ from mercer.data.infer import IDENTIFIER, read_formats
 from mercer.data.select import select
 
 #: kinds whose values are amounts, not codes
-AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT})
+AMOUNT_KINDS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT})
 #: kinds that models of numbers read as numbers, codes included
-NUMERIC_KINDS = AMOUNTS | {Kind.CODE, Kind.BINARY, Kind.BOOLEAN}
+NUMERIC_KINDS = AMOUNT_KINDS | {Kind.CODE, Kind.BINARY, Kind.BOOLEAN}
 #: a column with more levels has its rare levels pooled
 MAX_UNPOOLED_LEVELS = 50
 #: rows in which a level must occur so as not to be pooled
@@ -72,13 +72,13 @@ class TrainingTable:
 
     @cached_property
     def is_numeric(self) -> bool:
-        """Whether all columns but identifiers are stored as numbers."""
+        """True if all columns but identifiers are stored as numbers."""
         columns = zip(self.schema, self.table.kinds, strict=True)
         return all(kind.numeric for column, kind in columns if column.kind is not Kind.IDENTIFIER)
 
     @cached_property
     def has_only_amounts(self) -> bool:
-        """Whether all described columns are stored as numbers that are not codes, counts or booleans."""
+        """True if all described columns are stored as numbers that are not codes, counts or booleans."""
         return {self.schema[name].stored for name in self.described} <= {Kind.NUMBER, Kind.INTEGER}
 
     @cached_property
@@ -88,7 +88,7 @@ class TrainingTable:
 
     @cached_property
     def has_gaps(self) -> bool:
-        """Whether a column has missing values besides others."""
+        """True if a column has missing values besides others."""
         return any("missing" in note for column in self.schema for note in column.notes)
 
     @cached_property

@@ -41,7 +41,7 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Show what a model has model_grids, or what each column adds in a row.
+    """Show what a model has learnt, or what each column adds in a row.
 
     Without a row: its coefficients or likelihoods, or the columns that change its predictions most. With a row: what
     each column adds to the log odds or to the prediction; the base and all contributions add up to the prediction.

@@ -23,9 +23,10 @@ from mercer._typing import Array
 from mercer.application.metrics import Prediction
 from mercer.application.tasks import ClassificationTask, Split, Task, name_folds
 from mercer.base import resolve, traits_of
+from mercer.base.compared import INNER_FOLDS
 from mercer.comparison._entrants import Entrant
 from mercer.comparison._entry import ChosenParameter, Entry, Simplicity, assess_simplicity, measure_size
-from mercer.comparison._inner_search import INNER_FOLDS, InnerFolds, InnerSplitter, Tuned
+from mercer.comparison._inner_search import InnerFolds, InnerSplitter, Tuned
 from mercer.comparison._paired import SIGNIFICANCE_LEVEL, holm, scores_by_unit, signals_by_unit
 from mercer.comparison._score_tests import score_difference
 from mercer.comparison._shared_features import SharedFeatures
@@ -36,7 +37,7 @@ from mercer.decision.reliability import CALIBRATION_ADVICE
 from mercer.report.wording import format_count, join_words
 
 #: distinct warnings of one model that are reported; the others are counted
-MOST_WARNINGS = 3
+MAX_REPORTED_WARNINGS = 3
 #: rows above which the interval of a calibration error uses fewer resamples
 MANY_RESAMPLED_ROWS = 10_000
 
@@ -234,8 +235,8 @@ def _summarize_warnings(messages: Iterable[Warning | str]) -> tuple[str, ...]:
         for same in alike.values()
         for first in same[:1]
     ]
-    more = len(sentences) - MOST_WARNINGS
-    return (*sentences[:MOST_WARNINGS], *([f"… and {more} other warnings"] if more > 0 else []))
+    more = len(sentences) - MAX_REPORTED_WARNINGS
+    return (*sentences[:MAX_REPORTED_WARNINGS], *([f"… and {more} other warnings"] if more > 0 else []))
 
 
 def refit(model: Any, table: Table, y: Any, inner: InnerFolds | None = None) -> tuple[Any, ChosenParameter | None]:

@@ -20,10 +20,9 @@ from mercer._stored import optional, part_of, stored
 from mercer._typing import Array
 from mercer.application.task_choice import task_for
 from mercer.application.tasks import Split, Task
+from mercer.base.compared import INNER_FOLDS
 from mercer.comparison._splits import make_splits
 
-#: number of folds within the training rows
-INNER_FOLDS = 3
 #: seed of these folds
 INNER_SEED = 0
 

@@ -17,9 +17,9 @@ from mercer.comparison.pairs import innermost, kind_of
 from mercer.data import Schema, Table
 
 #: mark of the reference in the leaderboard
-REFERENCE = " (reference)"
+REFERENCE_MARK = " (reference)"
 #: mark of a model that stopped before its optimum
-NOT_CONVERGED = " †"
+UNCONVERGED_MARK = " †"
 
 
 def choose_models(models: Sequence[Any], invitation: ModelSelection, table: Table, task: Task) -> ModelSelection:
@@ -40,7 +40,7 @@ def choose_models(models: Sequence[Any], invitation: ModelSelection, table: Tabl
 
 def find_listed(name: str, invitation: ModelSelection) -> Entrant | None:
     """Return the selected model listed by this name; None if there is none."""
-    name = name.removesuffix(NOT_CONVERGED).strip().casefold()
+    name = name.removesuffix(UNCONVERGED_MARK).strip().casefold()
     return next((each for each in invitation.entrants if each.name.casefold() == name), None)
 
 
@@ -58,7 +58,7 @@ def find_by_name(name: str, invitation: ModelSelection, table: Table, task: Task
     if same_class:
         return same_class
     reference = make_reference(table, task)
-    if reference is not None and reference.name.casefold() == name.removesuffix(REFERENCE).casefold():
+    if reference is not None and reference.name.casefold() == name.removesuffix(REFERENCE_MARK).casefold():
         return [reference._replace(kind="discriminative")]
     known = {each.casefold(): each for each in model_names()}
     classes = task.name in ("classification", "ordered")

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.application.tasks import ClassificationTask
-from mercer.application.training_table import AMOUNTS, select_columns
+from mercer.application.training_table import AMOUNT_KINDS, select_columns
 from mercer.base.pipelines import last_step, nested_models
 from mercer.comparison.time_limit import Budget
 from mercer.data import Kind, Schema, Table
@@ -61,7 +61,7 @@ class View:
 
     @property
     def sparse(self) -> bool:
-        """Whether the rows are a sparse matrix, whose columns have neither names nor kinds."""
+        """True if the rows are a sparse matrix, whose columns have neither names nor kinds."""
         return self.comparison.table.library == "scipy"
 
     def note(self) -> str:
@@ -91,7 +91,7 @@ class View:
     @cached_property
     def amounts(self) -> list[str]:
         """Columns of numbers that are amounts, not codes."""
-        return [column.name for column in self.schema if column.kind in AMOUNTS]
+        return [column.name for column in self.schema if column.kind in AMOUNT_KINDS]
 
     @cached_property
     def numbers(self) -> Array:

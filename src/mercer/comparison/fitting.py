@@ -18,7 +18,7 @@ from mercer.base import Question, estimator_named, model_names, traits_of
 from mercer.base.pipelines import last_step
 from mercer.comparison._cross_validation import refit
 from mercer.comparison._entrants import Entrant, ModelSelection, select_suitable
-from mercer.comparison._named_models import REFERENCE, find_listed
+from mercer.comparison._named_models import REFERENCE_MARK, find_listed
 from mercer.comparison.pairs import innermost
 from mercer.data import Schema, Table
 from mercer.data.storages.time_columns import refuse_clock_times
@@ -67,7 +67,7 @@ def fit_named(
         listed += [one.name for one in invitation.entrants if one.name not in listed]
     if name in known:
         return _set_task(fit_model(name, X, y, settings=settings, **aside), tasks)
-    if find_sklearn(name.removesuffix(REFERENCE)) is not None:
+    if find_sklearn(name.removesuffix(REFERENCE_MARK)) is not None:
         raise DataError(f"{name} is a model of scikit-learn, which a model file cannot hold. Fit it in Python.")
     if (model := parse_model(name)) is not None:
         set_parameters(model, settings)

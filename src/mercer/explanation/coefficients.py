@@ -16,10 +16,10 @@ from mercer.report import Field, Grid
 
 #: rows of the table of coefficients
 MAX_COEFFICIENT_ROWS = 120
-INTERCEPT = "(intercept)"
+INTERCEPT_NAME = "(intercept)"
 #: share of the largest coefficient below which a coefficient is a rounding error
 COEFFICIENT_ROUNDING = 1e-12
-UNITS = " Numbers were put in standard units first: a coefficient is for one standard deviation."
+STANDARD_UNITS_NOTE = " Numbers were put in standard units first: a coefficient is for one standard deviation."
 
 
 def plain_coefficients(model: Any) -> tuple[list[str], dict[str, Array]]:
@@ -49,7 +49,7 @@ def name_of_sum(model: Any) -> str:
 
 def order_by_size(names: list[str], values: Array) -> Array:
     """Return positions in decreasing order of the absolute value, with the intercept last."""
-    size = np.where([name.endswith(INTERCEPT) for name in names], -1.0, np.abs(np.nan_to_num(values)))
+    size = np.where([name.endswith(INTERCEPT_NAME) for name in names], -1.0, np.abs(np.nan_to_num(values)))
     return np.argsort(-size, kind="stable")
 
 
@@ -62,7 +62,7 @@ def zero_rounding_errors(model: Any, names: list[str], values: Array) -> Array:
     """Set coefficients to 0 that are rounding errors relative to the largest; features must be standardized."""
     if not is_standardized(model):
         return values
-    is_slope = np.array([not name.endswith(INTERCEPT) for name in names], dtype=bool)
+    is_slope = np.array([not name.endswith(INTERCEPT_NAME) for name in names], dtype=bool)
     largest = np.abs(np.nan_to_num(values[is_slope])).max(initial=0.0)
     return np.where(is_slope & (np.abs(values) <= COEFFICIENT_ROUNDING * largest), 0.0, values)
 

@@ -37,7 +37,7 @@ LOG_ODDS = "log odds"
 AGAINST_AVERAGE = "log odds against the average class"
 SCORE = "score"
 PREDICTION = "prediction"
-MISSING = "missing"
+MISSING_TEXT = "missing"
 
 # Likelihoods of single columns.
 
@@ -169,7 +169,7 @@ def column_texts(table: Table, position: int, longest: int = 60) -> list[str]:
     coded = table.coded(position)
     dates = table.kinds[position] is Kind.DATE
     texts = [_format_label(label, dates, longest) for label in coded.labels.tolist()]
-    return [texts[code] if code >= 0 else MISSING for code in coded.codes.tolist()]
+    return [texts[code] if code >= 0 else MISSING_TEXT for code in coded.codes.tolist()]
 
 
 def row_texts(row: Any, names: tuple[str, ...]) -> dict[str, str]:

@@ -42,9 +42,9 @@ MIN_BACKGROUND_ROWS = 10
 WORD_EVALUATIONS_DIVISOR = 2
 #: words of a row that get a contribution of their own
 MAX_ROW_WORDS = 10
-EXACT = "exact"
-ENUMERATED = "Shapley values, exact over the background"
-SAMPLED = "Shapley values, sampled"
+EXACT_METHOD = "exact"
+ENUMERATED_METHOD = "Shapley values, exact over the background"
+SAMPLED_METHOD = "Shapley values, sampled"
 WORD_DETAILS = (
     " Of a text, words are named by the change of the {what} as each is left out; the text itself adds the rest of its "
     "value."
@@ -82,7 +82,7 @@ class Explanation:
     base: Array
     names: tuple[str, ...]
     contributions: Array
-    method: str = EXACT
+    method: str = EXACT_METHOD
     error: Array | None = None
     details: str = "Contributions are the terms of the model, which is a sum over columns."
 
@@ -195,7 +195,11 @@ def _explain_by_shapley(model: Any, X: Any, background: Any, max_evaluations: in
         f" Probabilities are kept {PROBABILITY_MARGIN:g} from 0 and 1." if what in (LOG_ODDS, AGAINST_AVERAGE) else ""
     )
     against = f"{found.background} background row{'s' if found.background > 1 else ''}"
-    method, how = (ENUMERATED, "") if found.error is None else (SAMPLED, f", in {found.orders:,} orders of the columns")
+    method, how = (
+        (ENUMERATED_METHOD, "")
+        if found.error is None
+        else (SAMPLED_METHOD, f", in {found.orders:,} orders of the columns")
+    )
     details = (
         f"Contributions are Shapley values: the mean change of the {what} as the columns of {against} are replaced by "
         f"those of the row, one after the other{how}.{clipped}"

@@ -13,7 +13,7 @@ import numpy as np
 from mercer._errors import NoExplanationError
 from mercer._suggest import listed
 from mercer.application.reading import columns_of, reader_of
-from mercer.application.training_table import AMOUNTS
+from mercer.application.training_table import AMOUNT_KINDS
 from mercer.base import resolve, traits_of
 from mercer.base.pipelines import (
     columns_of_fit,
@@ -29,7 +29,7 @@ from mercer.data import Kind, Schema
 from mercer.explanation import coefficients
 from mercer.explanation.column_drivers import Driver, common_output, drivers
 from mercer.explanation.evidence import PREDICTION, row_texts
-from mercer.explanation.explanation import EXACT, Explanation
+from mercer.explanation.explanation import EXACT_METHOD, Explanation
 from mercer.files import card_of
 from mercer.report import Field, Grid
 from mercer.report.wording import format_number, format_plain, format_value, shorten
@@ -47,7 +47,7 @@ MAX_ROW_CLASSES = 6
 #: rows drawn from a model card to rank columns
 N_CARD_ROWS = 200
 #: kinds of columns that features standardize
-SCALED_KINDS = AMOUNTS | {Kind.DATE}
+SCALED_KINDS = AMOUNT_KINDS | {Kind.DATE}
 
 
 def describe_model(model: Any, *, columns: bool = True) -> Iterator[str]:
@@ -180,7 +180,11 @@ def model_grids(model: Any, most: int | None = None) -> list[Grid]:
         names, columns = coefficients.plain_coefficients(model)
         columns["coefficient"] = coefficients.zero_rounding_errors(model, names, columns["coefficient"])
         order = coefficients.order_by_size(names, columns["coefficient"])[:most]
-        units = coefficients.UNITS if coefficients.is_standardized(model) and _standardizes_columns(model) else ""
+        units = (
+            coefficients.STANDARD_UNITS_NOTE
+            if coefficients.is_standardized(model) and _standardizes_columns(model)
+            else ""
+        )
         notes = (_describe_intercept(last), f"{_explain_coefficients(last)}{units}")
         return [coefficients.coefficient_grid(names, columns, order, notes)]
     card = card_of(whole)
@@ -282,7 +286,7 @@ def _format_error(explanation: Explanation, columns: list[int]) -> str:
 
 def _describe_method(explanation: Explanation, has_errors: bool) -> tuple[str, ...]:
     """Return a sentence on the computation of Shapley values, and on their errors."""
-    if explanation.method == EXACT:
+    if explanation.method == EXACT_METHOD:
         return ()
     errors = ""
     if has_errors:
