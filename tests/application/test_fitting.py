@@ -1,4 +1,4 @@
-"""One model, fitted to a table as it comes."""
+"""One model is fitted to a table with columns of any kind."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import pytest
 
 import mercer.data
 from mercer._errors import ColumnTypeError, DataError
-from mercer.application.fitting import fitted, fitted_source
+from mercer.application.fitting import fit_model, fit_to_source
 
 FRAME = pa.table({"x": [i % 9 / 2 for i in range(60)], "c": ["u", "v", "w"] * 20})
 CLASSES = ["a" if i % 9 < 4 else "b" for i in range(60)]
 
 
-def test_it_is_fitted_and_says_how_we_know() -> None:
-    found = fitted("LogisticRegression", FRAME, CLASSES)
+def test_the_notes_include_the_certificate() -> None:
+    found = fit_model("LogisticRegression", FRAME, CLASSES)
     assert (found.model.predict(FRAME) == CLASSES).mean() > 0.9
     assert found.notes[-1].startswith("Certificate: ")
 
@@ -23,25 +23,25 @@ def test_numbers_that_are_taken_for_classes_are_remarked_on() -> None:
     rings = [i % 35 for i in range(60)]
     assert any(
         "35 numbers, each of which is a class to NaiveBayes" in note
-        for note in fitted("NaiveBayes", FRAME, rings).notes
+        for note in fit_model("NaiveBayes", FRAME, rings).notes
     )
-    assert not any("is a class to" in note for note in fitted("NaiveBayes", FRAME, [i % 2 for i in range(60)]).notes)
+    assert not any("is a class to" in note for note in fit_model("NaiveBayes", FRAME, [i % 2 for i in range(60)]).notes)
 
 
 @pytest.mark.parametrize(("unit", "what"), [(pa.time64("us"), "times of day"), (pa.duration("s"), "durations")])
 @pytest.mark.parametrize("name", ["LogisticRegression", "NaiveBayes"])
-def test_what_no_file_of_a_model_keeps_is_refused(name: str, unit: pa.DataType, what: str) -> None:
+def test_times_that_model_files_cannot_store_are_rejected(name: str, unit: pa.DataType, what: str) -> None:
     frame = FRAME.append_column("dep", pa.array(range(60), pa.int64()).cast(unit))
     with pytest.raises(ColumnTypeError, match=rf"Column 'dep' holds {what} .* --drop dep\)"):
-        fitted(name, frame, CLASSES)
+        fit_model(name, frame, CLASSES)
     with pytest.raises(ColumnTypeError, match=rf"Column 'dep' holds {what} .* --drop dep\)"):
-        fitted_source(name, mercer.data.open(frame.append_column("y", [CLASSES]), target="y"))
+        fit_to_source(name, mercer.data.open(frame.append_column("y", [CLASSES]), target="y"))
 
 
-def test_wrapped() -> None:
-    found = fitted("LogisticRegression", FRAME, CLASSES, calibrate="platt", conformal=0.8)
+def test_calibrated_and_conformal() -> None:
+    found = fit_model("LogisticRegression", FRAME, CLASSES, calibrate="platt", conformal=0.8)
     assert found.model.predict_set(FRAME).shape == (60, 2)
-    again = fitted("LogisticRegression", FRAME, CLASSES, calibrate="platt", conformal=0.8)
+    again = fit_model("LogisticRegression", FRAME, CLASSES, calibrate="platt", conformal=0.8)
     assert (found.model.predict_proba(FRAME) == again.model.predict_proba(FRAME)).all()
 
 
@@ -57,13 +57,13 @@ def test_wrapped() -> None:
 )
 def test_targets_that_teach_nothing(name: str, y: list[object], options: dict[str, object], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        fitted(name, FRAME, y, **options)  # type: ignore[arg-type]
+        fit_model(name, FRAME, y, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["NaiveBayes", "GaussianNB", "BernoulliNB"])
 def test_a_target_of_one_class_is_refused_from_memory_and_from_a_source_alike(name: str) -> None:
     sentence = "Every row has the label 'a'; to fit a classifier takes at least two classes"
     with pytest.raises(DataError, match=sentence):
-        fitted(name, FRAME, ["a"] * 60)
+        fit_model(name, FRAME, ["a"] * 60)
     with pytest.raises(DataError, match=sentence):
-        fitted_source(name, mercer.data.open(FRAME.append_column("y", [["a"] * 60]), target="y", rows=20))
+        fit_to_source(name, mercer.data.open(FRAME.append_column("y", [["a"] * 60]), target="y", rows=20))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn import metrics as theirs
 
 from mercer.application import metrics as ours
-from mercer.application.metrics import CLASSES, COUNTS, NUMBERS, Outcome, Prediction
+from mercer.application.metrics import CLASS_METRICS, COUNT_METRICS, NUMBER_METRICS, Outcome, Prediction
 
 RNG = np.random.default_rng(0)
 
@@ -49,7 +49,7 @@ def test_measures_of_numbers() -> None:
     outcome = Outcome(y, Prediction(predicted), float(y.mean()))
     assert ours.rmse(outcome) == pytest.approx(theirs.root_mean_squared_error(y, predicted))
     assert ours.mae(outcome) == pytest.approx(theirs.mean_absolute_error(y, predicted))
-    assert ours.explained(outcome) == pytest.approx(theirs.r2_score(y, predicted))
+    assert ours.r2(outcome) == pytest.approx(theirs.r2_score(y, predicted))
 
 
 def test_measures_of_counts() -> None:
@@ -60,7 +60,7 @@ def test_measures_of_counts() -> None:
 
 
 @pytest.mark.parametrize("impossible", [-1.0, 0.0])
-def test_to_rule_out_a_count_that_was_seen_explains_less_than_nothing(impossible: float) -> None:
+def test_an_impossible_forecast_of_a_count_has_infinite_deviance(impossible: float) -> None:
     outcome = Outcome(np.arange(1.0, 4.0), Prediction(np.array([1.0, impossible, 3.0])), 2.0)
     assert ours.poisson_deviance(outcome) == math.inf
     assert ours.explained_deviance(outcome) == -math.inf
@@ -68,16 +68,16 @@ def test_to_rule_out_a_count_that_was_seen_explains_less_than_nothing(impossible
 
 def test_a_target_that_is_its_mean_everywhere() -> None:
     same = np.ones(3)
-    assert ours.explained(Outcome(same, Prediction(same), 1.0)) == 1
-    assert ours.explained(Outcome(same, Prediction(same + 1), 1.0)) == -math.inf
+    assert ours.r2(Outcome(same, Prediction(same), 1.0)) == 1
+    assert ours.r2(Outcome(same, Prediction(same + 1), 1.0)) == -math.inf
 
 
-def test_who_has_no_probabilities_has_no_such_measure() -> None:
+def test_measures_of_probabilities_are_nan_without_them() -> None:
     outcome = Outcome(np.array([0, 1]), Prediction(np.array([0, 0])))
     assert ours.accuracy(outcome) == 0.5
     assert all(math.isnan(measure(outcome)) for measure in (ours.log_loss, ours.brier, ours.auc))
 
 
 def test_better_is_more_gain() -> None:
-    for metric in (*CLASSES, *NUMBERS, *COUNTS):
+    for metric in (*CLASS_METRICS, *NUMBER_METRICS, *COUNT_METRICS):
         assert (metric.gain(1.0) > metric.gain(0.0)) == metric.larger_is_better

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 import mercer
 from mercer._errors import DataError, SupportError
-from mercer.application.preparing import model_named, prepared
+from mercer.application.preparing import make_model, prepare_named
 from mercer.base import estimator_named, model_names, traits_of
 
 MIXED = pa.table(
@@ -23,42 +23,42 @@ NUMBERS = pa.table({"x": [i / 7 for i in range(40)], "n": [i % 3 for i in range(
 Y = ["a", "b"] * 20
 
 
-def test_naive_bayes_sees_the_columns_that_it_has_families_for() -> None:
-    ready = prepared("NaiveBayes", MIXED)
+def test_naive_bayes_gets_the_columns_with_a_family() -> None:
+    ready = prepare_named("NaiveBayes", MIXED)
     assert ready.frame.column_names == ["x", "city"]
     assert ready.model.families.names == ("x", "city")
-    assert ready.notes == ("The model is not shown 'id', 'day'.",)
-    assert prepared("NaiveBayes", MIXED, settings={"families": "gaussian"}).model.families == "gaussian"
+    assert ready.notes == ("The model does not use 'id', 'day'.",)
+    assert prepare_named("NaiveBayes", MIXED, settings={"families": "gaussian"}).model.families == "gaussian"
 
 
 def test_numbers_are_shown_as_they_are_to_models_of_numbers() -> None:
-    ready = prepared("GaussianNB", NUMBERS)
+    ready = prepare_named("GaussianNB", NUMBERS)
     assert not isinstance(ready.model, Pipeline)
     assert ready.frame.column_names == ["x", "n"]
-    assert isinstance(prepared("KernelBayes", MIXED).model, Pipeline)
+    assert isinstance(prepare_named("KernelBayes", MIXED).model, Pipeline)
 
 
 @pytest.mark.parametrize("name", ["GaussianNB", "GaussianDiscriminant"])
 def test_normal_distributions_are_of_the_numbers_among_the_columns(name: str) -> None:
-    """So that they merge and forget: features of other columns would depend on all rows."""
-    ready = prepared(name, MIXED)
+    """Such models merge and forget, which features of other columns, computed from all rows, would prevent."""
+    ready = prepare_named(name, MIXED)
     assert (type(ready.model).__name__, ready.frame.column_names) == (name, ["x"])
-    assert ready.notes == ("The model is not shown 'id', 'city', 'day'.",)
-    assert isinstance(prepared(name, MIXED.select(["city"])).model, Pipeline)
+    assert ready.notes == ("The model does not use 'id', 'city', 'day'.",)
+    assert isinstance(prepare_named(name, MIXED.select(["city"])).model, Pipeline)
 
 
 @pytest.mark.parametrize("name", model_names())
 def test_every_model_has_a_name_and_parameters(name: str) -> None:
-    assert type(model_named(name, {})).__name__ == name
+    assert type(make_model(name, {})).__name__ == name
     with pytest.raises(DataError, match=f"{name} has no parameter 'nonsense'"):
-        model_named(name, {"nonsense": 1})
+        make_model(name, {"nonsense": 1})
 
 
 @pytest.mark.parametrize(
     "name", ["LogisticRegression", "KernelBayes", "SVC", "NadarayaWatsonClassifier", "BernoulliNB"]
 )
 def test_models_of_features_are_fitted_to_mixed_columns(name: str) -> None:
-    ready = prepared(name, MIXED)
+    ready = prepare_named(name, MIXED)
     assert ready.model.fit(ready.frame, Y).predict(ready.frame).shape == (40,)
 
 
@@ -73,36 +73,36 @@ PATIENTS = pa.table(
 ILL = [(5 * i) % 7 < 3 for i in range(40)]
 
 
-def test_covariances_see_no_features_that_add_up_to_one() -> None:
-    ready = prepared("QuadraticDiscriminantAnalysis", PATIENTS)
-    assert ready.notes == ("The model is not shown 'city'.",)
+def test_discriminants_get_no_linearly_dependent_features() -> None:
+    ready = prepare_named("QuadraticDiscriminantAnalysis", PATIENTS)
+    assert ready.notes == ("The model does not use 'city'.",)
     model = ready.model.fit(ready.frame, ILL)
     assert list(model[0].get_feature_names_out()) == ["age", "age[missing]", "sex", "ward"]
     assert model.predict(ready.frame).shape == (40,)
-    alone = prepared("QuadraticDiscriminantAnalysis", PATIENTS.select(["city"]))
+    alone = prepare_named("QuadraticDiscriminantAnalysis", PATIENTS.select(["city"]))
     assert list(alone.model[0].exclude) == []
 
 
 @pytest.mark.parametrize("name", ["MultinomialNB", "ComplementNB", "CategoricalNB"])
-def test_models_of_counts_see_numbers_in_their_own_units(name: str) -> None:
-    ready = prepared(name, PATIENTS)
+def test_models_of_counts_get_unscaled_numbers(name: str) -> None:
+    ready = prepare_named(name, PATIENTS)
     model = ready.model.fit(ready.frame, ILL)
     assert "sex[female]" in model[-1].feature_names_in_
     below = PATIENTS.set_column(0, "age", pa.array([-1.0, *range(39)]))
     with pytest.raises(SupportError, match=r"Column 'age' is -1\.0 in row 0"):
-        prepared(name, below).model.fit(below, ILL)
+        prepare_named(name, below).model.fit(below, ILL)
 
 
 def test_words_are_counted_for_models_of_counts() -> None:
     frame = pa.table({"mail": [f"win a prize now {i}" for i in range(30)], "x": [0.5, 1.5] * 15})
-    ready = prepared("MultinomialNB", frame)
-    assert ready.notes == ("The model is not shown 'x'.",)
+    ready = prepare_named("MultinomialNB", frame)
+    assert ready.notes == ("The model does not use 'x'.",)
     assert all(name.startswith("mail[") for name in ready.model[0].fit(frame).get_feature_names_out())
 
 
 def test_nothing_to_describe() -> None:
     with pytest.raises(DataError, match="no family for text and dates"):
-        prepared("NaiveBayes", MIXED.select(["day"]))
+        prepare_named("NaiveBayes", MIXED.select(["day"]))
 
 
 def test_names_are_public() -> None:
@@ -110,6 +110,6 @@ def test_names_are_public() -> None:
         assert traits_of(estimator_named(name)).tasks[0] in ("classification", "regression")
     assert {*model_names()} <= {*mercer.__all__}
     with pytest.raises(DataError, match="Did you mean 'GaussianNB'"):
-        model_named("GausianNB", {})
+        make_model("GausianNB", {})
     with pytest.raises(DataError, match="The 'C' parameter of SVC must be"):
-        model_named("SVC", {"C": "large"})
+        make_model("SVC", {"C": "large"})

@@ -1,4 +1,4 @@
-"""Which columns a model reads, and as what."""
+"""The columns that a model reads, and their types."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 from mercer import GLM, Calibrated, GaussianNB, NaiveBayes
 from mercer._errors import ColumnMismatchError
-from mercer.application.fitting import fitted
-from mercer.application.reading import columns_of, held_by, refuse_other_table, refuse_unknown
+from mercer.application.fitting import fit_model
+from mercer.application.reading import column_types, columns_of, refuse_other_table, refuse_unknown
 from mercer.data import Kind
 from mercer.data.declared_kinds import with_kinds
 
@@ -17,32 +17,32 @@ Y = ["a", "b", "a", "b", "b"] * 12
 
 
 @pytest.mark.parametrize("name", ["NaiveBayes", "LogisticRegression"])
-def test_columns_hold_what_they_held(name: str) -> None:
-    model = fitted(name, FRAME, Y).model
+def test_types_of_the_columns_of_the_fit(name: str) -> None:
+    model = fit_model(name, FRAME, Y).model
     assert columns_of(model) == ["n", "code", "c"]
-    assert held_by(model) == {"n": "number", "code": "number", "c": "text"}
+    assert column_types(model) == {"n": "number", "code": "number", "c": "text"}
 
 
-def test_levels_tell_where_there_is_no_schema() -> None:
+def test_levels_determine_types_without_a_schema() -> None:
     frame = FRAME.set_column(1, "code", FRAME["code"].cast("string"))
-    assert held_by(NaiveBayes().fit(frame, Y)) == {"n": "number", "code": "text", "c": "text"}
+    assert column_types(NaiveBayes().fit(frame, Y)) == {"n": "number", "code": "text", "c": "text"}
 
 
-def test_the_levels_of_codes_tell_what_they_are() -> None:
+def test_the_levels_of_codes_determine_types() -> None:
     frame = pa.table({"zip": ["00501", "10001", "90210"] * 20, "flag": [True, False] * 30, "n": [0.5, 1.5] * 30})
-    told = with_kinds(frame, {"zip": Kind.CODE})
+    declared = with_kinds(frame, {"zip": Kind.CODE})
     for name in ("NaiveBayes", "LogisticRegression"):
-        assert held_by(fitted(name, told, Y).model) == {"zip": "text", "flag": "boolean", "n": "number"}
+        assert column_types(fit_model(name, declared, Y).model) == {"zip": "text", "flag": "boolean", "n": "number"}
 
 
-def test_wrappers_are_looked_into() -> None:
+def test_columns_of_a_wrapped_model() -> None:
     model = Calibrated(GaussianNB(), method="platt").fit(FRAME.select(["n", "code"]), Y)
     assert columns_of(model) == ["n", "code"]
     assert columns_of(GaussianNB().fit([[0.0], [1.0], [0.5], [2.0]], [0, 1, 0, 1])) is None
 
 
 def test_other_tables_are_refused() -> None:
-    model = fitted("NaiveBayes", FRAME, Y).model
+    model = fit_model("NaiveBayes", FRAME, Y).model
     refuse_other_table(model, ["c", "code", "n", "more"], "a.csv")
     with pytest.raises(
         ColumnMismatchError, match=r"'a\.csv' lacks 2 of the 3 columns that it reads: 'n', 'code'\. Give"
@@ -64,4 +64,4 @@ def test_of_many_columns_a_few_are_named_and_none_twice() -> None:
 
 def test_a_glm_reads_names_as_names() -> None:
     model = GLM("bernoulli", penalty="l2").fit(FRAME.select(["n", "c"]), Y)
-    assert held_by(model) == {"n": "number", "c": "text"}
+    assert column_types(model) == {"n": "number", "c": "text"}

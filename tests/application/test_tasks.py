@@ -1,4 +1,4 @@
-"""What is asked of models is measured as scikit-learn measures it."""
+"""Measures of each task equal those of scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import d2_tweedie_score, mean_poisson_deviance, r2_score, root_mean_squared_error
 from sklearn.model_selection import KFold
 
-from mercer.application.task import task_for
+from mercer.application.task_choice import task_for
 from mercer.comparison import compare
 
 X, Y = load_diabetes(return_X_y=True)
 
 
 class Certain:
-    """A classifier with probabilities and no logarithms of them."""
+    """A classifier with `predict_proba` but without `predict_log_proba`."""
 
     classes_ = np.array([0, 1])
 
@@ -37,14 +37,14 @@ def test_the_log_loss_of_probabilities() -> None:
     assert scores["log_loss"] == pytest.approx(-np.log([0.5, 0.75]).mean())
 
 
-def test_a_class_that_a_model_never_saw_has_probability_zero() -> None:
+def test_a_class_absent_from_the_fit_has_probability_zero() -> None:
     task = task_for([0, 1, 2], 3, "classification")
     forecast = task.forecast(Certain(), None)
-    np.testing.assert_allclose(task.held(forecast), [[0.5, 0.5, 0], [0.25, 0.75, 0]])
+    np.testing.assert_allclose(task.to_array(forecast), [[0.5, 0.5, 0], [0.25, 0.75, 0]])
 
 
 class Ranking:
-    """A classifier with scores alone, in the shape of its choice."""
+    """A classifier with the given scores and without probabilities."""
 
     classes_ = np.array(["a", "b", "c"])
 
@@ -64,7 +64,7 @@ def test_scores_of_classes_are_ranked_and_those_of_pairs_are_not() -> None:
     assert forecast.decisions.tolist() == [0, 1, 2]
     assert forecast.scores is not None
     np.testing.assert_array_equal(forecast.scores, np.column_stack([np.eye(3), np.full(3, -np.inf)]))
-    np.testing.assert_array_equal(task.held(forecast), np.eye(4)[:3])
+    np.testing.assert_array_equal(task.to_array(forecast), np.eye(4)[:3])
     pairs = Ranking(np.eye(3)[:, :2])
     assert task.forecast(pairs, None).scores is None
 
@@ -74,7 +74,7 @@ def test_numbers_are_measured_by_r2_and_rmse() -> None:
     scores = []
     for train, test in KFold(3, shuffle=True, random_state=1).split(X):
         predicted = LinearRegression().fit(X[train], Y[train]).predict(X[test])
-        # the baseline knows the training rows only
+        # the baseline is the mean of the training rows
         baseline = np.square(Y[test] - Y[train].mean()).sum() / np.square(Y[test] - Y[test].mean()).sum()
         explained = 1 - (1 - r2_score(Y[test], predicted)) / baseline
         scores.append((explained, root_mean_squared_error(Y[test], predicted)))
@@ -82,7 +82,7 @@ def test_numbers_are_measured_by_r2_and_rmse() -> None:
 
 
 class Fixed:
-    """A model that predicts what it was given."""
+    """A model with fixed predictions."""
 
     def __init__(self, prediction: Any) -> None:
         self._prediction = np.asarray(prediction, dtype=float)
@@ -99,8 +99,8 @@ def test_counts_are_measured_by_poisson_deviance() -> None:
     assert scores["rmse"] == pytest.approx(np.sqrt(2 / 3))
 
 
-class Nothing(DummyRegressor):  # type: ignore[misc]
-    """Predicts that nothing is ever counted."""
+class Zero(DummyRegressor):  # type: ignore[misc]
+    """A model that predicts 0."""
 
     def predict(self, X: Any) -> Any:
         return np.zeros(len(X))
@@ -108,7 +108,7 @@ class Nothing(DummyRegressor):  # type: ignore[misc]
 
 def test_a_mean_of_0_is_scored_as_half_an_event_and_reported_with_its_folds() -> None:
     y = np.arange(60) % 7
-    (entry,) = compare(X[:60], y, models=[Nothing()], task="counts", cv=3).entries
+    (entry,) = compare(X[:60], y, models=[Zero()], task="counts", cv=3).entries
     floored = mean_poisson_deviance(y, np.full(60, 0.5 / 40))
     assert entry.mean("deviance") == pytest.approx(floored)
     assert "the predicted mean of 60 rows is 0 or less (all 3 folds)" in entry.notes[0]
@@ -124,7 +124,7 @@ def test_rows_of_a_class_that_training_rows_lack_are_left_out_of_the_log_loss() 
 
 
 class Two:
-    """A classifier of three ordered labels that knows two of them."""
+    """A classifier fitted to two of three ordered labels."""
 
     classes_ = np.array([1, 3])
 

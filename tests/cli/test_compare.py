@@ -148,7 +148,7 @@ def test_the_page_has_a_step_for_each_section(run: Run, tmp_path: Path) -> None:
 
 def test_ctrl_c_during_the_page(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Results are printed, and a previous page stays as it was."""
-    monkeypatch.setattr(whole, "SECTIONS", (*whole.SECTIONS[:1], interrupt))
+    monkeypatch.setattr(whole, "PAGE_SECTIONS", (*whole.PAGE_SECTIONS[:1], interrupt))
     (report := tmp_path / "report.html").write_text("the page of yesterday")
     result = run("compare", "iris", "--report", report, *QUICK)
     assert result.exit_code == 130
@@ -201,7 +201,7 @@ def test_sections_for_which_there_is_no_time_are_named_on_the_page(
     def slow(view: Any) -> Any:
         seconds[0] += 100
 
-    monkeypatch.setattr(whole, "SECTIONS", (slow, *whole.SECTIONS))
+    monkeypatch.setattr(whole, "PAGE_SECTIONS", (slow, *whole.PAGE_SECTIONS))
     report = tmp_path / "report.html"
     assert run("compare", "iris", *QUICK, "--time-limit", "99", "--report", report).exit_code == 0
     page = report.read_text()

@@ -1,4 +1,4 @@
-"""A comparison in which there is something to say of every model."""
+"""A comparison with models of every kind."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from mercer.base import kernel_choice
 from mercer.comparison import Comparison, compare
 from tests.comparison._models import Broken
 
 
 @pytest.fixture(scope="module")
 def five() -> Comparison:
-    """Of iris: a good one, one that guesses, one without probabilities, one that fails, one that is sure and wrong."""
+    """Models of iris: a good one, a guess, one without probabilities, one that fails, one that is sure and wrong."""
     X, y = load_iris(return_X_y=True)
     models = {
         "bayes": GaussianNB(),
@@ -26,9 +25,3 @@ def five() -> Comparison:
         "sure": DummyClassifier(strategy="most_frequent"),
     }
     return compare(X, np.array(["setosa", "versicolor", "virginica"])[y], models=models, cv=3)
-
-
-@pytest.fixture
-def untuned_machines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To tune them takes ten times as long."""
-    monkeypatch.setattr(kernel_choice, "MOST_TO_SEARCH_PRICE", 0)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from mercer import SVC, compare, load, save
 from mercer._errors import DataError
-from mercer.application.task import task_for
+from mercer.application.task_choice import task_for
 from mercer.base import Question
 from mercer.base.compared import INNER_FOLDS
 from mercer.comparison._entrants import select_suitable

@@ -9,13 +9,11 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_circles
 
-from mercer.base import Question, kernel_choice
+from mercer.base import Question
 from mercer.base.pipelines import strip_preparation
 from mercer.comparison import compare
 from mercer.comparison._entrants import select_suitable
 from mercer.data import Table
-
-pytestmark = pytest.mark.usefixtures("untuned_machines")
 
 X, Y = make_circles(60, noise=0.05, factor=0.4, random_state=0)
 LOGISTIC = "kernelize(LogisticRegression(C=10), RBF(gamma=0.5))"
@@ -64,35 +62,48 @@ def test_a_category_is_a_difference_between_rows() -> None:
     assert min(accuracy["SVC"], accuracy[LOGISTIC]) > 0.8 > accuracy["NaiveBayes"]
 
 
-def test_too_many_rows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_choice, "MOST_ROWS_OF_PARTS", 59)
-    monkeypatch.setattr(kernel_choice, "MOST_ROWS_OF_FACTORS", 60)
-    assert "SVC" not in names(X)
-    assert LOGISTIC in names(X)
-    assert "SVC (needs at most 59 rows)" in select_suitable(Table.of(X), Question()).notes[0]
+def rows(n: int) -> Any:
+    return np.random.default_rng(0).normal(size=(n, 2))
 
 
-def test_more_classes_are_more_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_choice, "MOST_ROWS_OF_FACTORS", 100)
-    assert LOGISTIC in names(X, outputs=4)
-    assert LOGISTIC not in names(X, outputs=5)
-    told = " ".join(select_suitable(Table.of(X), Question(outputs=8)).notes)
-    assert f"{LOGISTIC} (needs at most 50 rows)" in told
+def test_machines_of_too_many_rows_are_left_out_with_a_note() -> None:
+    assert {"SVC", LOGISTIC} <= {*names(rows(4_000))}
+    assert LOGISTIC not in names(rows(4_001))
+    assert "SVC" in names(rows(10_000))
+    many = rows(10_001)
+    assert "SVC" not in names(many)
+    assert "SVC (needs at most 10,000 rows)" in select_suitable(Table.of(many), Question()).notes[0]
 
 
-def test_many_rows_have_a_penalty_that_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "KernelRidge(alpha='loo', gamma='median', kernel='rbf')" in names(X, "regression")
-    monkeypatch.setattr(kernel_choice, "MOST_ROWS_OF_EIGENVALUES", 59)
-    assert "KernelRidge(alpha=0.1, gamma='median', kernel='rbf')" in names(X, "regression")
+def test_more_classes_are_more_functions() -> None:
+    table = rows(2_000)
+    assert LOGISTIC in names(table, outputs=8)
+    assert LOGISTIC not in names(table, outputs=9)
+    notes = " ".join(select_suitable(Table.of(rows(2_001)), Question(outputs=8)).notes)
+    assert f"{LOGISTIC} (needs at most 2,000 rows)" in notes
+
+
+def test_the_penalty_of_many_rows_is_not_chosen() -> None:
+    assert "KernelRidge(alpha='loo', gamma='median', kernel='rbf')" in names(rows(2_000), "regression")
+    assert "KernelRidge(alpha=0.1, gamma='median', kernel='rbf')" in names(rows(2_001), "regression")
 
 
 def test_counts_have_a_log_link() -> None:
     assert "GLM(family='poisson', kernel=RBF(gamma=0.5), penalty=L2(0.1))" in names(X, "counts")
 
 
-def test_prices_are_chosen_where_rows_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_choice, "MOST_TO_SEARCH_PRICE", 60)
+def test_penalties_are_chosen_for_few_rows() -> None:
     tuned = machines(X)
     assert [model.parameter for model in tuned] == ["C", "model__C"]
     assert all((model.fit(X, Y).predict(X) == Y).mean() > 0.9 for model in tuned)
-    assert [type(model).__name__ for model in machines(np.vstack([X, X[:1]]))] == ["SVC", "Kernelized"]
+    assert [getattr(model, "parameter", "") for model in machines(rows(1_500))] == ["C", "model__C"]
+    assert [type(model).__name__ for model in machines(rows(1_501))] == ["SVC", "Kernelized"]
+
+
+def test_parameters_chosen_within_training_sets_are_noted() -> None:
+    note = select_suitable(Table.of(rows(60)), Question()).notes[-1]
+    assert "without the held-out rows" in note
+    assert "C of LogisticRegressionCV, shrinkage of GaussianDiscriminant" in note
+    assert f"C of SVC, C of {LOGISTIC}" in note
+    note = select_suitable(Table.of(rows(60)), Question("regression")).notes[-1]
+    assert "alpha of Ridge(alpha='loo'), alpha of LassoCV" in note

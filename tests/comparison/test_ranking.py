@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer.application.task import task_for
+from mercer.application.task_choice import task_for
 from mercer.base import ModelKind
 from mercer.comparison._cross_validation import rank_entries
 from mercer.comparison._entry import Entry

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mercer.application.task import task_for
+from mercer.application.task_choice import task_for
 from mercer.base import Question
 from mercer.comparison import compare
 from mercer.comparison._entrants import select_suitable, sort_by_cost

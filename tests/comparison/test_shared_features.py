@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression as ScikitLogistic
 from sklearn.pipeline import make_pipeline
 
 from mercer import LogisticRegression, TableFeatures
-from mercer.application.task import task_for
+from mercer.application.task_choice import task_for
 from mercer.comparison._cross_validation import run_trial
 from mercer.comparison._entrants import Entrant
 from mercer.comparison._shared_features import SharedFeatures

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer._errors import DataError
-from mercer.application.task import task_for
+from mercer.application.task_choice import task_for
 from mercer.application.tasks import Task
 from mercer.comparison._splits import make_splits
 

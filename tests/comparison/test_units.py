@@ -9,8 +9,16 @@ import pytest
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
 
-from mercer.application.metrics import AMOUNTS, CLASSES, COUNTS, RANKS, Metric, Outcome, Prediction
-from mercer.application.task import task_for
+from mercer.application.metrics import (
+    AMOUNT_METRICS,
+    CLASS_METRICS,
+    COUNT_METRICS,
+    RANK_METRICS,
+    Metric,
+    Outcome,
+    Prediction,
+)
+from mercer.application.task_choice import task_for
 from mercer.comparison import compare
 from mercer.comparison._splits import make_splits
 
@@ -30,8 +38,8 @@ def outcome_of_classes(rows: int = 400, rng: Any = RNG, classes: int = 3) -> Out
 
 
 MEASURES = [
-    *((metric, outcome_of_classes) for metric in (*CLASSES, *RANKS)),
-    *((metric, outcome_of_numbers) for metric in (*AMOUNTS, *COUNTS)),
+    *((metric, outcome_of_classes) for metric in (*CLASS_METRICS, *RANK_METRICS)),
+    *((metric, outcome_of_numbers) for metric in (*AMOUNT_METRICS, *COUNT_METRICS)),
 ]
 
 

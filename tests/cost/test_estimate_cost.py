@@ -1,4 +1,4 @@
-"""What a fit will cost: counted, not timed here."""
+"""The cost of a fit, with counted operations and fixed speeds."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from mercer import (
 )
 from mercer._errors import DataError, DeviceError, TooLargeError
 from mercer._threads import thread_count
-from mercer.cost.work import DECOMPOSED, work_of
+from mercer.cost.work import LANDMARK_DECOMPOSITIONS, work_of
 from mercer.data.sources.memory import MemorySource
 from mercer.density import Epanechnikov, LeastSquaresCV
 
 
 @pytest.fixture(autouse=True)
 def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One gigaflop and one gigabyte a second, a hundred million entries, and a gigabyte of memory."""
+    """A machine with 1 Gflop/s, 1 GB/s, 10⁸ kernel entries/s, and 1 GB of memory."""
     file = importlib.import_module("mercer.cost._estimate")
     monkeypatch.setattr(file, "flops_per_second", lambda threads: 1e9)
     monkeypatch.setattr(file, "bytes_per_second", lambda threads: 1e9)
@@ -65,7 +65,7 @@ def test_many_rows_take_steps_unless_alpha_is_small() -> None:
     assert "Cholesky" in work_of(KernelRidge(kernel=lambda x, z: x @ z), X).path
 
 
-def test_what_is_chosen_takes_a_decomposition_for_each_width() -> None:
+def test_a_choice_takes_a_decomposition_for_each_width() -> None:
     X = rows(500)
     one, three, seven = (
         estimate_cost(KernelRidge("loo", kernel="rbf", gamma=gamma), X) for gamma in (None, [1, 2, 3], "loo")
@@ -76,19 +76,19 @@ def test_what_is_chosen_takes_a_decomposition_for_each_width() -> None:
 
 
 def leave(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """So many bytes are left, whoever asks."""
-    rooms = (
+    """Set the available memory in all modules that read it."""
+    modules = (
         "_memory",
         "cost.work",
         "cost._estimate",
         "optim.span.ridge",
         "optim.span.steps",
     )
-    for room in rooms:
-        monkeypatch.setattr(importlib.import_module(f"mercer.{room}"), "available_bytes", lambda: size)
+    for module in modules:
+        monkeypatch.setattr(importlib.import_module(f"mercer.{module}"), "available_bytes", lambda: size)
 
 
-def test_what_does_not_fit_says_so_and_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fits_beyond_memory_are_reported_and_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.broadcast_to(np.zeros(2), (100_000, 2))
     leave(monkeypatch, 10**7)
     for model in (KernelRidge(kernel="rbf"), KernelRidge(0.0, kernel="rbf")):
@@ -166,7 +166,7 @@ def test_frequencies_are_drawn_and_take_no_decomposition() -> None:
     uniform, fourier = Nystroem(n_components=1000), RandomFourierFeatures(n_components=1000)
     for model in (KernelRidge(kernel="rbf"), GLM(kernel="rbf"), SVC(), KernelRidge("loo", kernel="rbf")):
         landmarks, drawn = (work_of(clone(model).set_params(approximate=asked), X) for asked in (uniform, fourier))
-        assert landmarks.flops - drawn.flops == pytest.approx(DECOMPOSED * M**3)
+        assert landmarks.flops - drawn.flops == pytest.approx(LANDMARK_DECOMPOSITIONS * M**3)
 
 
 @pytest.mark.parametrize("n", [300, 20_000])

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from mercer import NaiveBayes, Ridge, TableFeatures, load, save
 from mercer._errors import ColumnTypeError
-from mercer.application.preparing import prepared
+from mercer.application.preparing import prepare_named
 from mercer.cli.app import app
 from mercer.comparison import compare
 from mercer.data import Kind, Schema, Table, read_table
@@ -181,7 +181,7 @@ def test_a_declared_kind_wins() -> None:
 
 @pytest.mark.parametrize("name", ["NaiveBayes", "GaussianNB", "LogisticRegression"])
 def test_every_model_keeps_how_columns_are_written(name: str) -> None:
-    ready = prepared(name, spelled())
+    ready = prepare_named(name, spelled())
     model = ready.model.fit(ready.frame, Y > 4)
     rows = spelled()[list(ready.frame.columns)]
     np.testing.assert_array_equal(model.predict(rows), model.predict(PLAIN[list(rows.columns)]))

@@ -1,4 +1,4 @@
-"""A table of a number, by which its two classes are told, and a category with gaps."""
+"""A table of a number, which determines the class, and a category with missing values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What columns say one by one adds up to what the model says."""
+"""Likelihoods of single columns add up to the joint likelihood."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_sum_is_the_joint_density(model: Any, rows: pd.DataFrame) -> None:
     np.testing.assert_allclose(joint, model.predict_joint_log_proba(rows), rtol=1e-10)
 
 
-def test_a_column_says_what_its_own_density_does() -> None:
+def test_the_likelihood_of_a_column_is_its_density() -> None:
     model = GaussianNB().fit(X, Y)
     found = column_likelihoods(model, X)
     assert found.names == tuple(X.columns)
@@ -41,13 +41,13 @@ def test_a_column_says_what_its_own_density_does() -> None:
     np.testing.assert_allclose(found.log_likelihoods[:, 2], expected, rtol=1e-9)
 
 
-def test_what_is_missing_says_nothing_and_columns_keep_their_order() -> None:
+def test_missing_values_contribute_0_and_columns_keep_their_order() -> None:
     found = column_likelihoods(NaiveBayes().fit(MIXED, Y), MIXED)
     assert found.names == tuple(MIXED.columns)
     assert not found.log_likelihoods[::7, 0].any()
     assert not found.log_likelihoods[::11, 4].any()
 
 
-def test_columns_that_are_described_together_have_one_name() -> None:
+def test_columns_with_a_joint_distribution_have_one_name() -> None:
     names = column_likelihoods(NaiveBayes(TOGETHER).fit(X, Y), X).names
     assert set(names) == {"sepal length (cm), sepal width (cm)", "petal length (cm)", "petal width (cm)"}

@@ -1,4 +1,4 @@
-"""Contributions add up to what the model says, whichever model it is."""
+"""Contributions add up to the output of any model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from mercer import (
 from mercer._errors import NoExplanationError
 from mercer.data.frame_like import frame_like
 from mercer.explanation import drivers, explain_rows
-from mercer.explanation.explanation import ENUMERATED
+from mercer.explanation.explanation import ENUMERATED_METHOD
 
 EXACTLY = 1e-9
 X, SPECIES = load_iris(return_X_y=True)
@@ -76,92 +76,92 @@ def mixed(n: int = 60) -> tuple[pd.DataFrame, Any]:
     ids=str,
 )
 def test_log_odds_of_two_classes_are_base_and_contributions(model: Any) -> None:
-    told = explain_rows(model.fit(X[TWO], SPECIES[TWO]), X[TWO])
-    assert told.what == "log odds"
-    assert told.outputs == ("1",)
+    found = explain_rows(model.fit(X[TWO], SPECIES[TWO]), X[TWO])
+    assert found.what == "log odds"
+    assert found.outputs == ("1",)
     log_proba = model.predict_log_proba(X[TWO])
-    np.testing.assert_allclose(told.totals[:, 0], log_proba[:, 1] - log_proba[:, 0], rtol=EXACTLY, atol=EXACTLY)
+    np.testing.assert_allclose(found.totals[:, 0], log_proba[:, 1] - log_proba[:, 0], rtol=EXACTLY, atol=EXACTLY)
 
 
 @pytest.mark.parametrize(
     "model", [GaussianNB(), LinearDiscriminantAnalysis(), GaussianDiscriminant(), LogisticRegression()], ids=str
 )
 def test_probabilities_of_several_classes_follow_from_contributions(model: Any) -> None:
-    told = explain_rows(model.fit(X, SPECIES), X)
-    assert told.what == "log odds against the average class"
-    np.testing.assert_allclose(softmax(told.totals, axis=1), model.predict_proba(X), atol=EXACTLY)
-    np.testing.assert_allclose(told.contributions.sum(axis=2), 0, atol=1e-8)
+    found = explain_rows(model.fit(X, SPECIES), X)
+    assert found.what == "log odds against the average class"
+    np.testing.assert_allclose(softmax(found.totals, axis=1), model.predict_proba(X), atol=EXACTLY)
+    np.testing.assert_allclose(found.contributions.sum(axis=2), 0, atol=1e-8)
 
 
 def test_features_of_a_column_are_one_contribution_and_words_are_many() -> None:
     frame, y = mixed()
     model = make_pipeline(TableFeatures(unseen="ignore"), LogisticRegression()).fit(frame, y)
-    told = explain_rows(model, frame)
-    assert told.names[:3] == ("age", "dose", "colour")
-    assert {"said[good]", "said[bad]"} <= set(told.names[3:])
-    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
+    found = explain_rows(model, frame)
+    assert found.names[:3] == ("age", "dose", "colour")
+    assert {"said[good]", "said[bad]"} <= set(found.names[3:])
+    np.testing.assert_allclose(found.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
 
 
 def test_steps_between_features_and_model_keep_the_columns() -> None:
     frame, y = mixed()
     features = TableFeatures(unseen="ignore", output="array", exclude=["said"])
     model = make_pipeline(features, StandardScaler(), LogisticRegression()).fit(frame, y)
-    told = explain_rows(model, frame)
-    assert told.names == ("age", "dose", "colour")
-    np.testing.assert_allclose(expit(told.totals[:, 0]), model.predict_proba(frame)[:, 1], atol=EXACTLY)
+    found = explain_rows(model, frame)
+    assert found.names == ("age", "dose", "colour")
+    np.testing.assert_allclose(expit(found.totals[:, 0]), model.predict_proba(frame)[:, 1], atol=EXACTLY)
 
 
 def test_weight_of_evidence_of_naive_bayes_is_the_likelihood_ratio_of_each_column() -> None:
     frame, y = mixed()
     frame = frame[["dose", "age", "colour"]]
     model = NaiveBayes().fit(frame, y)
-    told = explain_rows(model, frame)
-    assert told.names == ("dose", "age", "colour")
+    found = explain_rows(model, frame)
+    assert found.names == ("dose", "age", "colour")
     tables = model.tables()["colour"]
     red = frame["colour"] == "red"
     np.testing.assert_allclose(
-        told.contributions[red, 2, 0], np.log(tables["yes"]["red"] / tables["no"]["red"]), atol=EXACTLY
+        found.contributions[red, 2, 0], np.log(tables["yes"]["red"] / tables["no"]["red"]), atol=EXACTLY
     )
-    # nothing was observed, so that nothing is said
-    assert (told.contributions[frame["age"].isna(), 1, 0] == 0).all()
-    np.testing.assert_allclose(told.base, logit([(y == "yes").mean()]), atol=EXACTLY)
-    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
+    # a missing value has no contribution
+    assert (found.contributions[frame["age"].isna(), 1, 0] == 0).all()
+    np.testing.assert_allclose(found.base, logit([(y == "yes").mean()]), atol=EXACTLY)
+    np.testing.assert_allclose(found.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
 
 
 def test_words_of_multinomial_naive_bayes() -> None:
     frame, y = mixed()
     model = make_pipeline(TableFeatures(text="counts", exclude=["age", "dose", "colour"]), MultinomialNB())
-    told = explain_rows(model.fit(frame, y), frame)
-    assert "said[good]" in told.names
-    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
+    found = explain_rows(model.fit(frame, y), frame)
+    assert "said[good]" in found.names
+    np.testing.assert_allclose(found.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
 
 
 def test_predictions_of_numbers_and_counts() -> None:
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(50, 2))
     counts = rng.poisson(np.exp(0.5 * rows[:, 0]))
-    told = explain_rows(GLM("poisson").fit(rows, counts), rows)
-    assert told.what == "log of the prediction"
+    found = explain_rows(GLM("poisson").fit(rows, counts), rows)
+    assert found.what == "log of the prediction"
     ridge = Ridge().fit(rows, counts)
-    told = explain_rows(ridge, rows)
-    assert (told.what, told.names) == ("prediction", ("x0", "x1"))
-    np.testing.assert_allclose(told.totals[:, 0], ridge.predict(rows), atol=EXACTLY)
+    found = explain_rows(ridge, rows)
+    assert (found.what, found.names) == ("prediction", ("x0", "x1"))
+    np.testing.assert_allclose(found.totals[:, 0], ridge.predict(rows), atol=EXACTLY)
 
 
-def test_scores_that_are_no_log_odds_are_called_scores() -> None:
+def test_scores_that_are_not_log_odds_are_called_scores() -> None:
     model = LinearThreshold("perceptron").fit(X[TWO], SPECIES[TWO])
-    told = explain_rows(model, X[TWO])
-    assert told.what == "score"
-    np.testing.assert_allclose(told.totals[:, 0], model.decision_function(X[TWO]), atol=1e-8)
+    found = explain_rows(model, X[TWO])
+    assert found.what == "score"
+    np.testing.assert_allclose(found.totals[:, 0], model.decision_function(X[TWO]), atol=1e-8)
 
 
 def test_a_kernel_machine_needs_background_rows() -> None:
     model = SVC().fit(X[TWO], SPECIES[TWO])
     with pytest.raises(NoExplanationError, match="SVC is not a sum over columns for these rows"):
         explain_rows(model, X[:1])
-    told = explain_rows(model, X[:1], background=X[TWO])
-    assert (told.what, told.method, told.error) == ("log odds", ENUMERATED, None)
-    np.testing.assert_allclose(told.totals[0], logit(model.predict_proba(X[:1])[0, 1]), atol=EXACTLY)
+    found = explain_rows(model, X[:1], background=X[TWO])
+    assert (found.what, found.method, found.error) == ("log odds", ENUMERATED_METHOD, None)
+    np.testing.assert_allclose(found.totals[0], logit(model.predict_proba(X[:1])[0, 1]), atol=EXACTLY)
 
 
 def test_pairs_of_classes_are_not_taken_for_classes() -> None:
@@ -170,7 +170,7 @@ def test_pairs_of_classes_are_not_taken_for_classes() -> None:
     assert (two.what, two.method) == ("score", "exact")
     model = SVC(kernel="linear").fit(X, SPECIES)
     three = explain_rows(model, X[::10], background=X)
-    assert (three.method, three.outputs) == (ENUMERATED, ("0", "1", "2"))
+    assert (three.method, three.outputs) == (ENUMERATED_METHOD, ("0", "1", "2"))
     np.testing.assert_allclose(softmax(three.totals, axis=1), np.clip(model.predict_proba(X[::10]), 1e-4, 1), atol=1e-3)
 
 
@@ -179,10 +179,10 @@ def test_gaps_that_a_discriminant_infers_from_other_columns_have_shapley_values(
     rows[0, 2] = np.nan
     model = LinearDiscriminantAnalysis().fit(rows, SPECIES)
     assert explain_rows(model, rows[1:]).method == "exact"
-    told = explain_rows(model, rows[:1], background=rows)
-    assert told.method == ENUMERATED
+    found = explain_rows(model, rows[:1], background=rows)
+    assert found.method == ENUMERATED_METHOD
     log_p = np.log(np.clip(model.predict_proba(rows[:1])[0], 1e-4, 1 - 1e-4))
-    np.testing.assert_allclose(told.totals[0], log_p - log_p.mean(), atol=EXACTLY)
+    np.testing.assert_allclose(found.totals[0], log_p - log_p.mean(), atol=EXACTLY)
 
 
 @pytest.mark.parametrize(
@@ -198,32 +198,32 @@ def test_gaps_that_a_discriminant_infers_from_other_columns_have_shapley_values(
 )
 def test_sums_within_searches_and_calibrations_stay_exact(model: Any) -> None:
     rows, y = X[50:, :2], SPECIES[50:]
-    told = explain_rows(model.fit(rows, y), rows)
-    assert (told.what, told.method) == ("log odds", "exact")
-    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(rows)[:, 1]), atol=1e-8)
+    found = explain_rows(model.fit(rows, y), rows)
+    assert (found.what, found.method) == ("log odds", "exact")
+    np.testing.assert_allclose(found.totals[:, 0], logit(model.predict_proba(rows)[:, 1]), atol=1e-8)
 
 
 def test_calibration_in_steps_has_shapley_values() -> None:
     rows, y = X[50:, :2], SPECIES[50:]
     model = Calibrated(LogisticRegression(), method="isotonic").fit(rows, y)
-    told = explain_rows(model, rows[:5], background=rows)
-    assert told.method == ENUMERATED
+    found = explain_rows(model, rows[:5], background=rows)
+    assert found.method == ENUMERATED_METHOD
     p = np.clip(model.predict_proba(rows[:5])[:, 1], 1e-4, 1 - 1e-4)
-    np.testing.assert_allclose(told.totals[:, 0], logit(p), atol=1e-8)
+    np.testing.assert_allclose(found.totals[:, 0], logit(p), atol=1e-8)
 
 
 def test_targets_in_other_units() -> None:
     rows, y = X[:, :3], np.exp(X[:, 3])
     scaled = TransformedTargetRegressor(Ridge(), transformer=StandardScaler()).fit(rows, y)
-    told = explain_rows(scaled, rows)
-    assert (told.what, told.method) == ("prediction", "exact")
-    np.testing.assert_allclose(told.totals[:, 0], scaled.predict(rows), rtol=1e-9)
+    found = explain_rows(scaled, rows)
+    assert (found.what, found.method) == ("prediction", "exact")
+    np.testing.assert_allclose(found.totals[:, 0], scaled.predict(rows), rtol=1e-9)
     logged = TransformedTargetRegressor(Ridge(), func=np.log, inverse_func=np.exp).fit(rows, y)
     assert explain_rows(logged, rows).what == "log of the prediction"
     rooted = TransformedTargetRegressor(Ridge(), func=np.sqrt, inverse_func=np.square).fit(rows, y)
-    told = explain_rows(rooted, rows[:3], background=rows)
-    assert (told.what, told.method) == ("prediction", ENUMERATED)
-    np.testing.assert_allclose(told.totals[:, 0], rooted.predict(rows[:3]), rtol=1e-9)
+    found = explain_rows(rooted, rows[:3], background=rows)
+    assert (found.what, found.method) == ("prediction", ENUMERATED_METHOD)
+    np.testing.assert_allclose(found.totals[:, 0], rooted.predict(rows[:3]), rtol=1e-9)
 
 
 def test_any_model_of_a_frame_with_categories_and_gaps_is_explained() -> None:
@@ -231,9 +231,9 @@ def test_any_model_of_a_frame_with_categories_and_gaps_is_explained() -> None:
     frame = frame.drop(columns="said").astype({"colour": "category"})
     model = HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=20, min_samples_leaf=5)
     model.fit(frame, y)
-    told = explain_rows(model, frame[:8], background=frame)
-    assert told.names == ("age", "dose", "colour")
-    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(frame[:8])[:, 1]), atol=1e-8)
+    found = explain_rows(model, frame[:8], background=frame)
+    assert found.names == ("age", "dose", "colour")
+    np.testing.assert_allclose(found.totals[:, 0], logit(model.predict_proba(frame[:8])[:, 1]), atol=1e-8)
 
 
 def test_features_that_scikit_learn_names_are_summed_by_column() -> None:
@@ -246,11 +246,11 @@ def test_features_that_scikit_learn_names_are_summed_by_column() -> None:
         ]
     )
     model = make_pipeline(features, LogisticRegression()).fit(frame, y)
-    told = explain_rows(model, frame)
-    assert (told.method, told.names) == ("exact", ("age", "dose", "colour", "colour_2"))
-    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
+    found = explain_rows(model, frame)
+    assert (found.method, found.names) == ("exact", ("age", "dose", "colour", "colour_2"))
+    np.testing.assert_allclose(found.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
     other = explain_rows(make_pipeline(features, SVC()).fit(frame, y), frame[:3], background=frame)
-    assert (other.method, other.names) == (ENUMERATED, told.names)
+    assert (other.method, other.names) == (ENUMERATED_METHOD, found.names)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
@@ -259,14 +259,14 @@ def test_libraries_of_frames_agree(library: str) -> None:
     model = make_pipeline(TableFeatures(unseen="ignore", output="array", exclude=["said"]), SVC()).fit(frame, y)
     expected = explain_rows(model, frame[:3], background=frame)
     rows = frame_like(frame.columns, [frame[name].to_numpy() for name in frame], library)
-    told = explain_rows(model, rows[:3] if library != "pyarrow" else rows.slice(0, 3), background=rows)
-    assert told.names == expected.names == ("age", "dose", "colour")
-    np.testing.assert_allclose(told.contributions, expected.contributions, atol=1e-9)
+    found = explain_rows(model, rows[:3] if library != "pyarrow" else rows.slice(0, 3), background=rows)
+    assert found.names == expected.names == ("age", "dose", "colour")
+    np.testing.assert_allclose(found.contributions, expected.contributions, atol=1e-9)
 
 
-def test_what_parts_the_classes_comes_first() -> None:
-    told = explain_rows(GaussianNB().fit(X[TWO], SPECIES[TWO]), X[TWO])
-    assert told.strongest(2) == ["x2", "x3"]  # length and width of the petals
+def test_columns_that_separate_the_classes_come_first() -> None:
+    found = explain_rows(GaussianNB().fit(X[TWO], SPECIES[TWO]), X[TWO])
+    assert found.strongest(2) == ["x2", "x3"]  # length and width of the petals
 
 
 def test_a_pipeline_of_one_step_is_explained_as_its_model() -> None:
@@ -289,16 +289,16 @@ def test_words_of_texts_are_named_where_a_model_is_not_a_sum_over_them() -> None
     y = np.where(good, "yes", "no")
     features = TableFeatures(kinds={"said": "text"}, output="array")
     model = make_pipeline(features, SVC()).fit(frame, y)
-    told = explain_rows(model, frame.slice(0, 12), background=frame)
+    found = explain_rows(model, frame.slice(0, 12), background=frame)
     p = model.predict_proba(frame.slice(0, 12))[:, 1]
-    np.testing.assert_allclose(told.totals[:, 0], np.log(p / (1 - p)), rtol=1e-6)
-    words = [name for name in told.names if name.startswith("said[")]
-    strongest = sorted(words, key=lambda name: -np.abs(told.contributions[:, told.names.index(name), 0]).max())
+    np.testing.assert_allclose(found.totals[:, 0], np.log(p / (1 - p)), rtol=1e-6)
+    words = [name for name in found.names if name.startswith("said[")]
+    strongest = sorted(words, key=lambda name: -np.abs(found.contributions[:, found.names.index(name), 0]).max())
     assert set(strongest[:2]) == {"said[splendid]", "said[dreadful]"}
-    splendid = told.contributions[:, told.names.index("said[splendid]"), 0]
+    splendid = found.contributions[:, found.names.index("said[splendid]"), 0]
     assert (splendid[good[:12]] > 0).all()
     assert (splendid[~good[:12]] == 0).all()
-    assert "words are named" in told.details
+    assert "words are named" in found.details
     driver = next(each for each in drivers(model, frame) if each.column == "said")
     assert "'splendid'" in driver.direction.partition(";")[0]
     assert "'dreadful'" in driver.direction.partition(";")[2]

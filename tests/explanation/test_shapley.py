@@ -124,9 +124,9 @@ def test_sparse_rows_agree_with_dense_ones() -> None:
 
 def test_kernel_machines_of_several_classes() -> None:
     model = SVC().fit(IRIS, SPECIES)
-    told = explain_rows(model, IRIS[::30], background=IRIS)
-    assert told.contributions.shape == (5, 4, 3)
-    np.testing.assert_allclose(told.contributions.sum(axis=2), 0, atol=1e-9)
+    found = explain_rows(model, IRIS[::30], background=IRIS)
+    assert found.contributions.shape == (5, 4, 3)
+    np.testing.assert_allclose(found.contributions.sum(axis=2), 0, atol=1e-9)
 
 
 def test_dates_of_another_type_are_background_too() -> None:

@@ -1,4 +1,4 @@
-"""The row that is unlike all others is found, and where it is odd."""
+"""The most unusual row is found, with the columns in which it is unusual."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def mixed(n: int = 200) -> pd.DataFrame:
     return frame
 
 
-def test_the_odd_row_comes_first_with_its_odd_column() -> None:
+def test_the_unusual_row_comes_first_with_its_unusual_column() -> None:
     found = unusual_rows(Table.of(mixed()), most=5)
     assert found.rows[0] == 17
     assert found.odd[0][0] == "size"
     assert found.scores.tolist() == sorted(found.scores.tolist())
-    assert "naive Bayes" in found.described
+    assert "naive Bayes" in found.description
     assert not found.flagged.any()
     assert len(found.rows) == 5
 
 
 def test_a_few_complete_columns_of_numbers_are_described_together() -> None:
-    """Neither value is odd by itself; the pair is."""
+    """The pair of values is unusual, but neither value alone."""
     x = np.random.default_rng(1).normal(size=300)
     X = np.column_stack([x, x + 0.05 * np.random.default_rng(2).normal(size=300)])
     X[40] = [1.5, -1.5]
     found = unusual_rows(Table.of(X), most=3)
     assert found.rows[0] == 40
-    assert "kernel density" in found.described
+    assert "kernel density" in found.description
 
 
 def test_p_values_are_those_of_ranks_and_the_same_with_the_same_seed() -> None:
@@ -62,12 +62,12 @@ def test_rows_are_flagged_against_usual_ones() -> None:
     found = unusual_rows(Table.of(asked), reference=Table.of(usual), fdr=0.1)
     assert found.rows[0] == 7
     assert found.flagged.tolist() == [True] + [False] * 19
-    assert "10%" in found.described
+    assert "10%" in found.description
 
 
 @pytest.mark.parametrize("unit", [1e-4, 1e4])
-def test_a_missing_value_is_not_odd_and_hides_none_whatever_the_unit(unit: float) -> None:
-    """Its density is 1, of which values in small units have more, and those in large ones less."""
+def test_a_missing_value_is_not_unusual_in_any_unit(unit: float) -> None:
+    """A missing value has density 1; values have larger densities in small units and smaller ones in large units."""
     frame = mixed()
     frame["weight"] *= unit
     frame.loc[100:150, "weight"] = np.nan
@@ -81,11 +81,11 @@ def test_a_missing_value_is_not_odd_and_hides_none_whatever_the_unit(unit: float
 
 
 def test_a_small_share_is_not_rounded_to_none() -> None:
-    told = unusual_rows(Table.of(mixed()), reference=Table.of(mixed()), fdr=0.001).described
-    assert "at most 0.1% are usual" in told
+    found = unusual_rows(Table.of(mixed()), reference=Table.of(mixed()), fdr=0.001).description
+    assert "at most 0.1% are usual" in found
 
 
-def test_what_has_no_density_is_refused() -> None:
+def test_tables_without_a_density_are_rejected() -> None:
     with pytest.raises(DataError, match="sparse"):
         unusual_rows(Table.of(sparse.csr_matrix(np.eye(4))))
     with pytest.raises(DataError, match="no column"):

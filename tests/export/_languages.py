@@ -14,7 +14,7 @@ import pandas as pd
 from mercer.export import to_onnx, to_python, to_sql
 
 
-class Said(NamedTuple):
+class ModelOutput(NamedTuple):
     """What a model says of rows: classes or means, and probabilities or scores if it has any."""
 
     prediction: Any
@@ -25,46 +25,46 @@ def frame_of(X: Any) -> pd.DataFrame:
     return X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=[f"x{j}" for j in range(np.shape(X)[1])])
 
 
-def by_model(model: Any, X: Any) -> Said:
+def by_model(model: Any, X: Any) -> ModelOutput:
     prediction = np.asarray(model.predict(X))
     if hasattr(model, "predict_proba"):
-        return Said(prediction, np.asarray(model.predict_proba(X)))
+        return ModelOutput(prediction, np.asarray(model.predict_proba(X)))
     if hasattr(model, "classes_"):
         scores = np.asarray(model.decision_function(X))
-        return Said(prediction, np.column_stack([-scores, scores]) if scores.ndim == 1 else scores)
-    return Said(prediction, prediction.reshape(len(prediction), -1))
+        return ModelOutput(prediction, np.column_stack([-scores, scores]) if scores.ndim == 1 else scores)
+    return ModelOutput(prediction, prediction.reshape(len(prediction), -1))
 
 
-def in_sql(model: Any, X: Any, **options: Any) -> Said:
+def in_sql(model: Any, X: Any, **options: Any) -> ModelOutput:
     sql = to_sql(model, "rows to predict", dialect="duckdb", **options)
     with duckdb.connect() as connection:
         connection.register("rows to predict", frame_of(X))
         table = connection.sql(sql).df()
     if "prediction" not in table:
-        return Said(table.to_numpy(), table.to_numpy())
+        return ModelOutput(table.to_numpy(), table.to_numpy())
     values = table.drop(columns="prediction") if table.shape[1] > 1 else table
-    return Said(table["prediction"].to_numpy(), values.to_numpy(dtype=float))
+    return ModelOutput(table["prediction"].to_numpy(), values.to_numpy(dtype=float))
 
 
-def in_python(model: Any, X: Any, **options: Any) -> Said:
+def in_python(model: Any, X: Any, **options: Any) -> ModelOutput:
     module: dict[str, Any] = {}
     exec(to_python(model, **options), module)
     rows = frame_of(X).astype(object).to_dict("records")
     ask = module.get("predict_proba") or module.get("decision_function")
     prediction = [module["predict"](row) for row in rows]
     if ask is None:
-        return Said(np.array(prediction), np.array(prediction).reshape(len(rows), -1))
-    return Said(np.array(prediction, dtype=object), np.array([list(ask(row).values()) for row in rows]))
+        return ModelOutput(np.array(prediction), np.array(prediction).reshape(len(rows), -1))
+    return ModelOutput(np.array(prediction, dtype=object), np.array([list(ask(row).values()) for row in rows]))
 
 
-def in_onnx(model: Any, X: Any, **options: Any) -> Said:
+def in_onnx(model: Any, X: Any, **options: Any) -> ModelOutput:
     graph = to_onnx(model, **options)
     onnx.checker.check_model(onnx.load_from_string(graph), full_check=True)
     session = onnxruntime.InferenceSession(graph)
     results = session.run(None, {each.name: _fed(each, X) for each in session.get_inputs()})
     if len(results) == 1:
-        return Said(results[0][:, 0] if results[0].shape[1] == 1 else results[0], results[0])
-    return Said(*results)
+        return ModelOutput(results[0][:, 0] if results[0].shape[1] == 1 else results[0], results[0])
+    return ModelOutput(*results)
 
 
 def _fed(each: Any, X: Any) -> Any:
@@ -79,7 +79,7 @@ def _fed(each: Any, X: Any) -> Any:
     return column.astype(float).to_numpy()[:, None]
 
 
-LANGUAGES: dict[str, Callable[..., Said]] = {"sql": in_sql, "python": in_python, "onnx": in_onnx}
+LANGUAGES: dict[str, Callable[..., ModelOutput]] = {"sql": in_sql, "python": in_python, "onnx": in_onnx}
 
 
 def check(

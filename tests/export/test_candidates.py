@@ -11,8 +11,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from mercer.application.shown import Shown
-from mercer.application.task import task_for
+from mercer.application.task_choice import task_for
+from mercer.application.training_table import TrainingTable
 from mercer.base import Question
 from mercer.comparison._cross_validation import replace_search
 from mercer.comparison._entrants import ColumnViews, baseline_candidate, candidates_for, describe_columns
@@ -35,7 +35,7 @@ SAID = pd.Series([f"{' '.join(RNG.choice(WORDS, 6))} number {j}" for j in range(
 SCORE = MIXED["size"].fillna(0) + (MIXED["city"] == "Ulm") + RNG.normal(size=ROWS)
 
 
-@pytest.mark.parametrize("frame", [NUMBERS, MIXED, MIXED.assign(said=SAID)], ids=["numbers", "mixed", "text"])
+@pytest.mark.parametrize("frame", [NUMBERS, MIXED, MIXED.assign(output=SAID)], ids=["numbers", "mixed", "text"])
 @pytest.mark.parametrize(
     ("task", "y"),
     [
@@ -49,9 +49,9 @@ SCORE = MIXED["size"].fillna(0) + (MIXED["city"] == "Ulm") + RNG.normal(size=ROW
 )
 def test_candidates(task: str, y: Any, frame: pd.DataFrame) -> None:
     values = np.asarray(y)
-    shown = Shown.of(Table.of(frame, dates=True))
-    question = describe_columns(shown, Question.of(task_for(values, ROWS, task), None))
-    views = ColumnViews(shown, question)
+    training = TrainingTable.of(Table.of(frame, dates=True))
+    question = describe_columns(training, Question.of(task_for(values, ROWS, task), None))
+    views = ColumnViews(training, question)
     for candidate in map(views.show, (baseline_candidate(question), *candidates_for(question))):
         rows = candidate.table.native
         with warnings.catch_warnings():

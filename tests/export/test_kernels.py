@@ -108,6 +108,6 @@ def test_too_many_points_for_a_text() -> None:
     model = m.KernelRidge(kernel="rbf").fit(wide, wide[:, 0])
     assert obstacle(model, "onnx") is None
     assert obstacle(model, "sql") == (
-        "KernelRidge cannot be exported to SQL: the 700 rows or words that it compares with would be about 25 MB of "
+        "KernelRidge cannot be exported to SQL: its 700 rows or words would be about 25 MB of "
         "text, and at most 20 MB are written."
     )

@@ -199,7 +199,7 @@ def test_a_table_without_a_column_is_refused() -> None:
 
 
 def test_powers_that_a_database_would_refuse() -> None:
-    from mercer.export.formula import Formula, Said
+    from mercer.export.formula import Formula, ModelOutput
     from mercer.export.sql import _Statement
 
     outputs = (
@@ -208,7 +208,7 @@ def test_powers_that_a_database_would_refuse() -> None:
         Logarithm(NumberValue(0.0)),
         Arctangent(NumberValue(1.0)),
     )
-    sql = _Statement(Formula(model="none", columns=(), said=Said(outputs)), ["data"], ()).text()
+    sql = _Statement(Formula(model="none", columns=(), output=ModelOutput(outputs)), ["data"], ()).text()
     with duckdb.connect() as connection:
         connection.sql("CREATE TABLE data AS SELECT 1 AS one")
         assert connection.sql(sql).fetchall() == [(0.0, None, None, math.pi / 4)]

@@ -73,9 +73,7 @@ def test_sql_needs_to_know_the_database() -> None:
 
 def test_words_with_weights_of_products_are_refused() -> None:
     model = make_pipeline(m.TableFeatures(kinds=TEXT, output="array"), m.SVC()).fit(FRAME, Y)
-    assert obstacle(model) == (
-        "SVC cannot be exported: the words of a text enter it in other ways than as a weighted sum."
-    )
+    assert obstacle(model) == ("SVC cannot be exported: it uses the words of a text otherwise than in a weighted sum.")
 
 
 def test_real_messages(real_data: Any) -> None:

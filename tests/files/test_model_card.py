@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import mercer
 from mercer._errors import ModelFileError
-from mercer.application.model_cards import changed_card, make_card
+from mercer.application.model_cards import make_card, update_card
 from mercer.data import Table
 from mercer.files import ModelCard, Score, card_of, describe, load, save
 from mercer.files.model_card import hash_of_data, summarize_columns
@@ -151,7 +151,7 @@ def test_text_and_markdown_say_the_same(card: ModelCard) -> None:
 
 
 def test_a_changed_model_has_no_scores_and_no_hash(card: ModelCard) -> None:
-    changed = changed_card(card, 300, "100 rows were removed.")
+    changed = update_card(card, 300, "100 rows were removed.")
     assert (changed.rows, changed.data_hash, changed.scores) == (300, "", ())
     assert changed.limits[0] == "100 rows were removed."
 

@@ -184,7 +184,7 @@ def test_scores_without_differences_or_without_numbers_can_be_drawn(scores: list
 def test_a_million_ranks_stay_drawable_and_keep_the_first_and_the_last() -> None:
     ax = plots.outlier_ranking(np.arange(1e6), np.arange(10**6) < 3)
     ranks = np.asarray(ax.collections[0].get_offsets())[:, 0]
-    assert len(ranks) <= plots.MAX_POINTS
+    assert len(ranks) <= plots.MAX_PLOTTED_POINTS
     assert (ranks[0], ranks[-1]) == (4, 10**6)
     assert len(ax.collections[1].get_offsets()) == 3
 

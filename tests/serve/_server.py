@@ -16,8 +16,15 @@ from mercer.serve import make_app
 
 @contextmanager
 def served(model: Any, *, http: Any = "auto", **options: Any) -> Iterator[httpx.Client]:
-    """A client of a server that runs in a thread of its own."""
-    config = uvicorn.Config(make_app(model, **options), port=0, http=http, log_level="warning", access_log=False)
+    """A client of a server of a model that runs in a thread of its own."""
+    with served_app(make_app(model, **options), http=http) as client:
+        yield client
+
+
+@contextmanager
+def served_app(app: Any, *, http: Any = "auto") -> Iterator[httpx.Client]:
+    """A client of a server of an ASGI application that runs in a thread of its own."""
+    config = uvicorn.Config(app, port=0, http=http, log_level="warning", access_log=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -35,6 +42,6 @@ def served(model: Any, *, http: Any = "auto", **options: Any) -> Iterator[httpx.
 
 @contextmanager
 def connection(client: httpx.Client) -> Iterator[socket.socket]:
-    """A socket at the same port, for what no client would send."""
+    """A socket at the same port, for requests that a client does not send."""
     with socket.create_connection(("127.0.0.1", client.base_url.port or 0), timeout=20) as made:
         yield made

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 import mercer as m
 from mercer.application.model_cards import make_card
 from mercer.data import Table
-from mercer.serve.page import PAGE, PAGE_HEADERS
+from mercer.serve.page import PAGE_HEADERS, PAGE_HTML
 from tests.serve._server import served
 
 NASTY = "<img src=x onerror=alert(1)>\"'&"
@@ -26,7 +26,7 @@ MODEL = make_pipeline(m.TableFeatures(), m.LogisticRegression()).fit(FRAME, LABE
 
 
 def test_it_asks_nobody_else() -> None:
-    text = PAGE.decode()
+    text = PAGE_HTML.decode()
     assert not re.search(r"https?://", text)
     assert "innerHTML" not in text
     policy = PAGE_HEADERS["Content-Security-Policy"]

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mercer._errors import ExportError
-from mercer.application.shown import Shown
+from mercer.application.training_table import TrainingTable
 from mercer.cli.app import app
 from mercer.comparison import compare
 from mercer.comparison.comparison import Comparison
@@ -126,7 +126,7 @@ def test_the_task_is_read_from_the_target(expected: Expected, folder: Path) -> N
 @TABLE
 def test_columns_that_name_rows_are_left_out(expected: Expected, folder: Path) -> None:
     comparison = compared(expected, folder).comparison
-    assert tuple(Shown.of(comparison.table).identifiers) == expected.excluded
+    assert tuple(TrainingTable.of(comparison.table).identifiers) == expected.excluded
     told = " ".join(comparison.notes)
     assert all(f"'{name}'" in told for name in expected.excluded)
 

@@ -1,1 +1,1 @@
-"""What a user asks of a model and a table, apart from how answers are rendered."""
+"""Prepare a model for a table, fit it, and predict with it; nothing here is printed."""

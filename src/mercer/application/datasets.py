@@ -1,4 +1,4 @@
-"""Something to compare models on: a file, or a data set that comes with scikit-learn."""
+"""Open the data of a command: a file, or a data set bundled with scikit-learn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mercer.data.target import TargetProblem, split_target
 
 
 class Bundled(NamedTuple):
-    """A data set of scikit-learn: who loads it, and what its labels are called."""
+    """A data set of scikit-learn: the function that loads it, and the name of its target."""
 
     loader: str
     target: str
@@ -52,7 +52,7 @@ class BundledRows(TableReader):
 
 
 def open_data(data: str | Path, reading: Reading | None = None) -> TableReader:
-    """Rows of a file or a folder, or of a bundled data set if there is no file of its name."""
+    """Open a file or a folder, or the bundled data set of that name if no such file exists."""
     if str(data) == STANDARD_INPUT or Path(data).exists() or Path(data).suffix or ".zip/" in str(data):
         return open_rows(data, reading)
     if str(data) not in BUNDLED:
@@ -63,7 +63,7 @@ def open_data(data: str | Path, reading: Reading | None = None) -> TableReader:
 
 
 def problem_of(rows: TableReader, *, target: str | None = None, drop: Sequence[str] = ()) -> TargetProblem:
-    """What to predict from what, in rows that were opened; of a bundled data set the target is known.
+    """Separate the target from the other columns; a bundled data set has a default target.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def problem_of(rows: TableReader, *, target: str | None = None, drop: Sequence[s
 
 
 def load_bundled(name: str) -> Any:
-    """A data set of scikit-learn as a pyarrow table; its last column holds the labels."""
+    """Return a data set of scikit-learn as a pyarrow table; its last column holds the labels."""
     from sklearn import datasets
 
     bunch = getattr(datasets, BUNDLED[name].loader)()

@@ -1,4 +1,4 @@
-"""One model, fitted to all rows, with what it needs to take a table as it comes."""
+"""Fit one model to all rows of a table, with the preprocessing that its columns require."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from mercer._errors import DataError
-from mercer.application.preparing import PreparedModel, model_named, prepared, prepared_source
-from mercer.application.task import task_for
+from mercer.application.preparing import PreparedModel, make_model, prepare_for_source, prepare_named
+from mercer.application.task_choice import task_for
 from mercer.application.tasks import ClassificationTask
 from mercer.base import estimator_named, model_names, traits_of
 from mercer.base.pipelines import last_step
@@ -23,7 +23,7 @@ from mercer.data.sources.base import Chunk, Source
 from mercer.data.storages.time_columns import refuse_clock_times
 
 
-def fitted(
+def fit_model(
     name: str,
     X: Any,
     y: Any,
@@ -32,54 +32,59 @@ def fitted(
     calibrate: str | None = None,
     conformal: float | None = None,
     seed: int = 0,
-    ready: PreparedModel | None = None,
+    prepared: PreparedModel | None = None,
 ) -> PreparedModel:
-    """Return the model of that name, or the one that is `ready`, fitted to a frame as it comes."""
+    """Fit the model of that name, or the `prepared` one, to a data frame."""
     refuse_clock_times(X)
-    if ready is None:
-        ready = prepared(name, X, settings=settings)
-    classes = is_classifier(ready.model) or _asks_for_classes(name, y)
-    question = task_for(y, len(y), "classification" if classes else "regression")
-    question.check()
-    target = np.asarray(y) if classes else question.y
-    model = wrapped(ready.model, classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
-    notes = (*ready.notes, *(_remark_on_amounts(name, y) if classes else ()))
-    return replace(ready, model=model.fit(ready.frame, target), notes=(*notes, *certificate_note(model)))
+    if prepared is None:
+        prepared = prepare_named(name, X, settings=settings)
+    classes = is_classifier(prepared.model) or _predicts_classes(name, y)
+    task = task_for(y, len(y), "classification" if classes else "regression")
+    task.check()
+    target = np.asarray(y) if classes else task.y
+    model = wrap_model(prepared.model, classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
+    notes = (*prepared.notes, *(_note_numeric_classes(name, y) if classes else ()))
+    return replace(prepared, model=model.fit(prepared.frame, target), notes=(*notes, *certificate_note(model)))
 
 
-def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> PreparedModel:
-    """The model of that name, fitted to a source, which is read as often as it takes."""
+def fit_to_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> PreparedModel:
+    """Fit the model of that name to a source, in as many passes as it needs."""
     refuse_clock_times(source.head().X)
-    if not _classifies(name) and (form := number_format(source.head().y)) is not None:
-        source = source.map(partial(_with_numbers, form))
-    ready = prepared_source(name, source, settings=settings)
-    _asks_for_classes(name, source.head().y)
-    model = ready.model.fit(ready.frame)
-    if len(labels := getattr(last_step(model), "classes_", ())) == 1:  # nobody knew before the end of the pass
+    if not _is_classifier_name(name) and (form := number_format(source.head().y)) is not None:
+        source = source.map(partial(_convert_target, form))
+    prepared = prepare_for_source(name, source, settings=settings)
+    _predicts_classes(name, source.head().y)
+    model = prepared.model.fit(prepared.frame)
+    if len(labels := getattr(last_step(model), "classes_", ())) == 1:  # known only at the end of the pass
         ClassificationTask(np.asarray(labels), np.zeros(1, dtype=np.intp)).check()
-    return replace(
-        ready, model=model, notes=(*ready.notes, *certificate_note(model), f"How: {last_step(model).plan_}.")
-    )
+    notes = (*prepared.notes, *certificate_note(model), f"How: {last_step(model).plan_}.")
+    return replace(prepared, model=model, notes=notes)
 
 
-def _with_numbers(form: NumberFormat, chunk: Chunk) -> Chunk:
-    """A chunk whose target, written as strings, is numbers."""
+def _convert_target(form: NumberFormat, chunk: Chunk) -> Chunk:
+    """Convert a target that is written as strings to numbers."""
     return chunk._replace(y=read_labels(trim_labels(code_array(np.asarray(chunk.y))), form, "target"))
 
 
-def expected(name: str, source: Source, settings: Mapping[str, Any]) -> Any:
-    """What the fit will cost, about: features of the columns are the most that may have to be made."""
+def estimate_fit_cost(name: str, source: Source, settings: Mapping[str, Any]) -> Any:
+    """Estimate the cost of a fit, including features of all columns, the most work that may be required."""
     from sklearn.pipeline import make_pipeline
 
     from mercer.cost import estimate_cost
     from mercer.preprocessing import TableFeatures
 
-    return estimate_cost(make_pipeline(TableFeatures(unseen="ignore"), model_named(name, settings)), source)
+    return estimate_cost(make_pipeline(TableFeatures(unseen="ignore"), make_model(name, settings)), source)
 
 
-def _asks_for_classes(name: str, y: Any) -> bool:
-    """Whether classes are to be named: by a classifier, or by a GLM (of any family) whose target is no number."""
-    if _classifies(name) or (_may_classify(name) and np.asarray(y).dtype.kind not in "iufb"):
+def _predicts_classes(name: str, y: Any) -> bool:
+    """Return whether the model predicts classes: a classifier does, and a GLM whose target is not numeric.
+
+    Raises
+    ------
+    DataError
+        If a regressor is given labels.
+    """
+    if _is_classifier_name(name) or (_may_classify(name) and np.asarray(y).dtype.kind not in "iufb"):
         return True
     if isinstance(first := next(iter(y), None), str):
         raise DataError(
@@ -89,34 +94,32 @@ def _asks_for_classes(name: str, y: Any) -> bool:
     return False
 
 
-def _classifies(name: str) -> bool:
-    """Whether classes are what a model is for."""
+def _is_classifier_name(name: str) -> bool:
+    """Return whether the model of that name is a classifier."""
     return name in model_names() and traits_of(estimator_named(name)).classifies
 
 
 def _may_classify(name: str) -> bool:
-    """Whether classes are among what a model is for."""
+    """Return whether classification is one of the tasks of the model."""
     return name in model_names() and "classification" in traits_of(estimator_named(name)).tasks
 
 
-def _remark_on_amounts(name: str, y: Any) -> tuple[str, ...]:
-    """Return a remark where a classifier is fitted to numbers that are not read as classes by themselves."""
+def _note_numeric_classes(name: str, y: Any) -> tuple[str, ...]:
+    """Return a note if a classifier is fitted to numbers that would not be read as classes by default."""
     values = np.asarray(y)
-    if values.dtype.kind not in "iuf" or isinstance(question := task_for(y, len(y)), ClassificationTask):
+    if values.dtype.kind not in "iuf" or isinstance(task := task_for(y, len(y)), ClassificationTask):
         return ()
-    suits = {"counts": "PoissonRegressor", "amounts": "LogNormalRegressor or GammaRegressor"}.get(
-        question.name, "Ridge"
-    )
-    kind = {"counts": "counts", "amounts": "positive amounts"}.get(question.name, "numbers")
-    remark = (
+    suitable = {"counts": "PoissonRegressor", "amounts": "LogNormalRegressor or GammaRegressor"}.get(task.name, "Ridge")
+    kind = {"counts": "counts", "amounts": "positive amounts"}.get(task.name, "numbers")
+    note = (
         f"The target holds {len(np.unique(values))} numbers, each of which is a class to {name}; they look like "
-        f"{kind}, for which {suits} is a model."
+        f"{kind}, for which {suitable} is a model."
     )
-    return (remark,)
+    return (note,)
 
 
-def wrapped(model: Any, *, classes: bool, calibrate: str | None, conformal: float | None, seed: int) -> Any:
-    """Return a model with calibrated probabilities, or with intervals or sets of classes around its predictions."""
+def wrap_model(model: Any, *, classes: bool, calibrate: str | None, conformal: float | None, seed: int) -> Any:
+    """Wrap a model so that its probabilities are calibrated, or its predictions have intervals or sets of classes."""
     from mercer import decision
 
     if calibrate is not None:
@@ -132,6 +135,6 @@ def wrapped(model: Any, *, classes: bool, calibrate: str | None, conformal: floa
 
 
 def certificate_note(model: Any) -> tuple[str, ...]:
-    """Return a sentence on the evidence that the fit is optimal, where the model has a certificate."""
+    """Return a sentence on the certificate of the fit, if the model has one."""
     certificate = getattr(last_step(model), "certificate_", None)
     return () if certificate is None else (f"Certificate: {certificate.sentence}",)

@@ -1,4 +1,4 @@
-"""The card of a model that was fitted to a table: made here, stored and shown by `mercer.files`."""
+"""Make the card of a fitted model, which `mercer.files` stores and prints."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from mercer.data import Schema, Table
 from mercer.files.model_card import NOT_MEASURED, ModelCard, Score, hash_of_data, summarize_columns
 from mercer.report.wording import join_words
 
-#: packages that numbers may depend on
+#: packages on which results may depend
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
-#: classes that are named in a question
-MOST_CLASSES = 6
+#: classes that a question names
+MAX_QUESTION_CLASSES = 6
 
 
 def make_card(
@@ -49,7 +49,7 @@ def make_card(
     model : estimator
         Fitted.
     table, y : Table and array
-        What it was fitted to, or the first rows of that.
+        The training data, or its first rows.
     task : str
         Name of the task.
     target, source, name : str
@@ -57,15 +57,15 @@ def make_card(
     schema : Schema, default=None
         Kinds of the columns; inferred if not given.
     rows : int, default=None
-        Rows of the fit; by default those of the table.
+        Number of training rows; by default that of the table.
     scores, measured
         Held-out scores and how they were measured.
     problems : sequence of str
         Sentences about the data that a user of the model should know.
     whole : bool, default=True
-        Whether `table` holds all rows of the fit; the hash of the data is computed only then.
+        Whether `table` holds all training rows; the hash of the data is computed only then.
     unit : str
-        What the numbers of the target are written with: "$", "%".
+        Symbol of the unit of the target: "$", "%".
     """
     read = _columns_read(model)
     schema = schema or Schema.infer(table)
@@ -87,20 +87,20 @@ def make_card(
         columns=columns,
         outcome=outcome,
         limits=(*problems, *_limits(model, [column.name for column in columns if not column.used], whole)),
-        versions=tuple(installed().items()),
+        versions=tuple(installed_versions().items()),
     )
 
 
-def installed() -> dict[str, str]:
-    """Return the versions of mercer, of Python, and of the packages that numbers depend on."""
+def installed_versions() -> dict[str, str]:
+    """Return the versions of mercer, of Python, and of the packages on which results depend."""
     from mercer import __version__
 
     versions = {package: version(package) for package in PACKAGES}
     return {"mercer": __version__, "python": platform.python_version(), **versions}
 
 
-def changed_card(card: ModelCard, rows: int | None, limit: str) -> ModelCard:
-    """Return the card of a model whose rows have changed since the fit: scores and hash no longer hold."""
+def update_card(card: ModelCard, rows: int | None, limit: str) -> ModelCard:
+    """Return the card of a model after rows were added or removed: its scores and its hash are dropped."""
     return replace(
         card,
         rows=rows,
@@ -113,17 +113,16 @@ def changed_card(card: ModelCard, rows: int | None, limit: str) -> ModelCard:
 
 
 def question_of(task: str, target: str, classes: Sequence[Any] = ()) -> str:
-    """Return what is predicted, in words.
+    """Return in words what the model predicts.
 
     Examples
     --------
     >>> question_of("classification", "Attrition", ["No", "Yes"]), question_of("counts", "visits")
     ('Predict `Attrition`: No or Yes', 'Predict the count `visits`')
     """
-    if classes and task == "ordered":
-        return f"Predict the level of `{target}`: {join_words([str(label) for label in classes], MOST_CLASSES, 'or')}"
     if classes:
-        return f"Predict `{target}`: {join_words([str(label) for label in classes], MOST_CLASSES, 'or')}"
+        labels = join_words([str(label) for label in classes], MAX_QUESTION_CLASSES, "or")
+        return f"Predict {'the level of ' if task == 'ordered' else ''}`{target}`: {labels}"
     return f"Predict the {'count' if task == 'counts' else 'amount' if task == 'amounts' else 'number'} `{target}`"
 
 
@@ -152,7 +151,7 @@ def _one_column(name: str, y: Any) -> Table:
 
 
 def _limits(model: Any, unused: list[str], whole: bool) -> list[str]:
-    """Describe predictions outside the training data."""
+    """Return sentences on the limits of the model, such as its predictions outside the training data."""
     predicts = innermost_part(model, -1)
     kernel = any(hasattr(predicts, name) for name in ("dual_coef_", "kernel_", "bandwidth_"))
     if kernel:

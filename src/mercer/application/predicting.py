@@ -1,4 +1,4 @@
-"""What a fitted model says of rows, as columns to write beside them."""
+"""Predictions of a fitted model as named columns."""
 
 from __future__ import annotations
 
@@ -14,52 +14,53 @@ from mercer._typing import Array
 
 @dataclass(frozen=True)
 class PredictionOptions:
-    """What is wanted of a model besides its predictions."""
+    """Columns to compute besides the predictions."""
 
     probabilities: bool = True
-    #: probability below which a class is not named
+    #: probability below which no class is predicted
     abstain: float | None = None
-    #: intervals of values, or sets of classes, which hold the truth with the probability that the model was fitted for
+    #: prediction intervals, or sets of classes, with the coverage for which the model was fitted
     intervals: bool = False
 
 
-def answers(model: Any, X: Any, asked: PredictionOptions) -> dict[str, Array]:
-    """Columns by name: the prediction, and what else is asked for.
+def predict_columns(model: Any, X: Any, options: PredictionOptions) -> dict[str, Array]:
+    """Return columns by name: the prediction, and those that the options request.
 
     Examples
     --------
     >>> from mercer import GaussianNB
     >>> model = GaussianNB().fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"])
-    >>> list(answers(model, [[0.5]], Asked()))
+    >>> list(predict_columns(model, [[0.5]], PredictionOptions()))
     ['prediction', 'probability[a]', 'probability[b]']
     """
-    told: dict[str, Array] = {"prediction": np.asarray(model.predict(X))}
-    if asked.probabilities and hasattr(model, "predict_proba"):
-        told |= _probabilities(model, X)
+    columns: dict[str, Array] = {"prediction": np.asarray(model.predict(X))}
+    if options.probabilities and hasattr(model, "predict_proba"):
+        labels, probabilities = model.classes_.tolist(), np.asarray(model.predict_proba(X)).T
+        columns |= {f"probability[{label}]": column for label, column in zip(labels, probabilities, strict=True)}
     if getattr(model, "costs", None) is not None:
-        told["expected cost"] = np.asarray(model.expected_cost(X))
-    if asked.abstain is not None:
-        told["prediction"] = _sure(model, X, told["prediction"], asked.abstain)
-    if asked.intervals:
-        told |= _intervals(model, X)
-    return told
+        columns["expected cost"] = np.asarray(model.expected_cost(X))
+    if options.abstain is not None:
+        columns["prediction"] = _abstain(model, X, columns["prediction"], options.abstain)
+    if options.intervals:
+        columns |= _intervals(model, X)
+    return columns
 
 
-def decided(model: Any, *, costs: Any = None, priors: Any = None, trained_priors: Any = None) -> Any:
-    """The model, deciding by what its errors cost and how frequent classes are; labels may be written as strings."""
+def add_decision(model: Any, *, costs: Any = None, priors: Any = None, trained_priors: Any = None) -> Any:
+    """Wrap a model so that costs of errors and priors of classes determine its decisions; labels may be strings."""
     if costs is None and priors is None:
         return model
     from mercer.decision import Decision
 
     labels = {str(label): label for label in np.asarray(getattr(model, "classes_", [])).tolist()}
     for name, shares in (("priors", priors), ("trained priors", trained_priors)):
-        _refuse_left_out(name, shares, labels)
-    told = {"costs": costs, "priors": priors, "trained_priors": trained_priors}
-    return Decision(model, **{name: _by_label(given, labels) for name, given in told.items()})
+        _refuse_incomplete_priors(name, shares, labels)
+    parameters = {"costs": costs, "priors": priors, "trained_priors": trained_priors}
+    return Decision(model, **{name: _restore_labels(value, labels) for name, value in parameters.items()})
 
 
-def _refuse_left_out(name: str, shares: Any, labels: dict[str, Any]) -> None:
-    """Shares that do not make up all rows, because a class was forgotten; one without any rows may be left out."""
+def _refuse_incomplete_priors(name: str, shares: Any, labels: dict[str, Any]) -> None:
+    """Raise if shares lack a class and do not sum to 1; a class with share 0 may be left out."""
     if not isinstance(shares, dict) or not all(isinstance(share, int | float) for share in shares.values()):
         return
     if (absent := [label for label in labels if label not in shares]) and not np.isclose(sum(shares.values()), 1.0):
@@ -70,29 +71,24 @@ def _refuse_left_out(name: str, shares: Any, labels: dict[str, Any]) -> None:
         )
 
 
-def _by_label(given: Any, labels: dict[str, Any]) -> Any:
-    """JSON has strings for keys, whatever the labels are."""
-    if not isinstance(given, dict):
-        return given
-    return {labels.get(key, key): _by_label(value, labels) for key, value in given.items()}
+def _restore_labels(value: Any, labels: dict[str, Any]) -> Any:
+    """Replace the keys of nested dicts, which JSON writes as strings, by the labels that they stand for."""
+    if not isinstance(value, dict):
+        return value
+    return {labels.get(key, key): _restore_labels(each, labels) for key, each in value.items()}
 
 
-def _probabilities(model: Any, X: Any) -> dict[str, Array]:
-    columns = np.asarray(model.predict_proba(X)).T
-    return {f"probability[{label}]": column for label, column in zip(model.classes_.tolist(), columns, strict=True)}
-
-
-def _sure(model: Any, X: Any, predicted: Array, least: float) -> Array:
-    """Predictions whose probability is large enough; None for the others."""
+def _abstain(model: Any, X: Any, predicted: Array, threshold: float) -> Array:
+    """Return the predictions, with None where the largest probability is below the threshold."""
     if not hasattr(model, "predict_proba"):
         raise ScoresOnlyError(
-            "Abstaining where it is not sure takes a model with probabilities, and this one has none. Fit one that "
-            "has, such as LogisticRegression or NaiveBayes."
+            "Abstaining takes a model with probabilities, and this one has none. Fit one that has, such as "
+            "LogisticRegression or NaiveBayes."
         )
-    if not 0 <= least <= 1:
-        raise DataError(f"Abstaining takes a probability from 0 to 1, not {least:g}.")
-    sure = np.asarray(model.predict_proba(X)).max(axis=1) >= least
-    written = [str(label) if known else None for label, known in zip(predicted.tolist(), sure.tolist(), strict=True)]
+    if not 0 <= threshold <= 1:
+        raise DataError(f"Abstaining takes a probability from 0 to 1, not {threshold:g}.")
+    is_sure = np.asarray(model.predict_proba(X)).max(axis=1) >= threshold
+    written = [str(label) if sure else None for label, sure in zip(predicted.tolist(), is_sure.tolist(), strict=True)]
     return np.array(written, dtype=object)
 
 
@@ -103,8 +99,8 @@ def _intervals(model: Any, X: Any) -> dict[str, Array]:
         return {"set": np.array(["|".join(np.array(classes)[row]) for row in sets], dtype=object)}
     if not hasattr(model, "predict_interval"):
         raise InferenceError(
-            "This model has no intervals: what they rest on was not kept with it. Fit it with --conformal 0.9, which "
-            "sets rows aside to learn how far off it is."
+            "This model has no intervals, since it was not calibrated for them. Fit it with --conformal 0.9, which "
+            "holds rows out to measure its errors."
         )
     found = model.predict_interval(X)
     if hasattr(found, "lower"):

@@ -1,4 +1,7 @@
-"""Models by their names: classes of mercer and scikit-learn, and models written as in Python."""
+"""Make models from their names, and prepare them for the columns of a table.
+
+A name is a class of mercer, a class of scikit-learn, or a model written as in Python.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean, listed
-from mercer.application.shown import Shown
+from mercer.application.training_table import TrainingTable
 from mercer.base import Traits, estimator_named, model_names, traits_of
 from mercer.data import Kind, Schema, Table
 from mercer.data.formats import Format
@@ -18,112 +21,120 @@ from mercer.data.select import select
 from mercer.data.sources.base import Chunk, Source
 from mercer.preprocessing.table_source import infer_schema, read_chunk
 
-# One model by its name, made ready for the columns of a table as they come.
-
-#: models of columns that are numbers as they are, and of these that are counts
-OF_NUMBERS, OF_COUNTS = ("numbers",), ("counts", "zero-one")
+#: traits `columns` of models of numeric columns
+NUMBER_COLUMNS = ("numbers",)
+#: traits `columns` of models of counts
+COUNT_COLUMNS = ("counts", "zero-one")
+#: penalties that may be parameters of a model that is written as in Python, as kernels may
+WRITABLE_PENALTIES = ("L1", "L2")
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedModel:
-    """A model that is not fitted, the rows that it is shown (a frame or a source), and what their columns are."""
+    """A model, the rows it is given (a frame or a source), the schema of their columns, and notes for the user."""
 
     model: Any
     frame: Any
     schema: Schema
     notes: tuple[str, ...] = ()
-    #: name of the task that the model was fitted for; "" before
+    #: name of the task for which the model was fitted; "" before the fit
     task: str = ""
 
 
-def prepared(
+def prepare_named(
     name: str, frame: Any, *, settings: Mapping[str, Any] | None = None, formats: Mapping[str, Format] | None = None
 ) -> PreparedModel:
-    """The model of that name for a frame: with features of the columns before it, where it needs them.
+    """Return the model of that name for a frame, after a step that makes features if the model requires them.
 
-    `formats` say how columns of the frame were written that have been read as numbers or dates.
+    `formats` are the formats in which numbers and dates of the frame were written before they were converted.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> frame = pa.table({"age": [31.5, 40.0, 28.0], "city": ["Ulm", "Bonn", None]})
-    >>> prepared("LogisticRegression", frame, settings={"C": 10}).model[-1]
+    >>> prepare_named("LogisticRegression", frame, settings={"C": 10}).model[-1]
     LogisticRegression(C=10)
     """
-    return prepared_model(model_named(name, settings or {}), frame, formats=formats)
+    return prepare_model(make_model(name, settings or {}), frame, formats=formats)
 
 
-def prepared_model(model: Any, frame: Any, *, formats: Mapping[str, Format] | None = None) -> PreparedModel:
-    """Return a model of mercer that is not fitted, ready for a frame."""
-    shown = Shown.of(Table.of(frame, dates=True).with_formats(formats or {}))
-    return _prepared(model, shown, shown.table.native if shown.formats else frame)
+def prepare_model(model: Any, frame: Any, *, formats: Mapping[str, Format] | None = None) -> PreparedModel:
+    """Return an unfitted model of mercer with the steps that prepare the columns of a frame for it."""
+    training = TrainingTable.of(Table.of(frame, dates=True).with_formats(formats or {}))
+    return _prepare(model, training, training.table.native if training.formats else frame)
 
 
-def prepared_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> PreparedModel:
-    """The same for a source, whose columns are judged in a pass over all rows."""
-    model = model_named(name, settings or {})
+def prepare_for_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> PreparedModel:
+    """Return the model of that name for a source, whose schema is inferred in one pass over all rows."""
+    model = make_model(name, settings or {})
     schema = infer_schema(source)
-    shown = Shown(Table.of(source.head().X, dates=True).with_formats(schema.formats), schema)
+    training = TrainingTable(Table.of(source.head().X, dates=True).with_formats(schema.formats), schema)
     rows = source.map(partial(read_chunk, schema.formats)) if schema.formats else source
-    return _prepared(model, shown, rows)
+    return _prepare(model, training, rows)
 
 
-def _prepared(model: Any, shown: Shown, rows: Any) -> PreparedModel:
-    """The rows are a frame or a source."""
+def _prepare(model: Any, training: TrainingTable, rows: Any) -> PreparedModel:
+    """Choose the columns and features for a model; `rows` are a frame or a source."""
     declared = traits_of(model)
     if declared.columns == "any":
-        return _of_columns(model, shown, rows)
-    plain = [column.name for column in shown.schema if column.kind not in (Kind.IDENTIFIER, Kind.CONSTANT)]
-    amounts = shown.plain
-    raw = amounts and not shown.formats  # what strings spell is kept by `TableFeatures`
-    if raw and _takes_numbers(declared, alone=amounts == plain):
-        return PreparedModel(model, _only(rows, amounts), shown.schema, _left_out(shown, amounts))
-    if declared.columns in OF_COUNTS and shown.texts:
-        others = [each for each in plain if each not in shown.texts]
+        return _prepare_for_columns(model, training, rows)
+    varying = [column.name for column in training.schema if column.kind not in (Kind.IDENTIFIER, Kind.CONSTANT)]
+    numeric = training.numeric
+    as_stored = numeric and not training.formats  # `TableFeatures` stores the formats of converted strings
+    if as_stored and _takes_numbers(declared, all_numeric=numeric == varying):
+        return PreparedModel(model, _select(rows, numeric), training.schema, _note_left_out(training, numeric))
+    if declared.columns in COUNT_COLUMNS and training.texts:
+        words = training.with_features(model, text_only=True, text="counts")
         return PreparedModel(
-            shown.features(model, text_only=True, text="counts"), rows, shown.schema, _not_shown(others)
+            words, rows, training.schema, _note_names([each for each in varying if each not in training.texts])
         )
-    if declared.columns == "counts":  # in standard units some would be below 0
-        return PreparedModel(shown.features(model, scale=False), rows, shown.schema)
+    if declared.columns == "counts":  # standardized counts would be negative
+        return PreparedModel(training.with_features(model, scale=False), rows, training.schema)
     output = "auto" if declared.columns == "features" else "array"
-    features = shown.features(model, output=output)
-    notes = _without_dependent(features[0], shown) if declared.needs_full_rank else ()
-    return PreparedModel(features, rows, shown.schema, notes)
+    pipeline = training.with_features(model, output=output)
+    notes = _drop_dependent(pipeline[0], training) if declared.needs_full_rank else ()
+    return PreparedModel(pipeline, rows, training.schema, notes)
 
 
-def _takes_numbers(declared: Traits, *, alone: bool) -> bool:
-    """Whether a model takes numbers as they are: where they are `alone`, or integrating out what is missing.
+def _takes_numbers(declared: Traits, *, all_numeric: bool) -> bool:
+    """Return whether a model is fitted to the numeric columns without a step that makes features.
 
-    The latter are shown the numbers of a table of anything, so that they merge and forget.
+    A model that integrates missing values out always is, so that it merges and forgets; other models of numbers or
+    counts are if all columns are numeric.
     """
     if declared.columns == "numbers" and declared.integrates_missing:
         return True
-    return alone and declared.columns in (*OF_NUMBERS, *OF_COUNTS)
+    return all_numeric and declared.columns in (*NUMBER_COLUMNS, *COUNT_COLUMNS)
 
 
-def _without_dependent(features: Any, shown: Shown) -> tuple[str, ...]:
-    """Two levels become one number, codes stay numbers; more levels are left out, where there is anything else."""
-    told = dict.fromkeys(shown.named(Kind.CODE), Kind.NUMBER)
-    told |= {name: Kind.BINARY for name in shown.named(Kind.CATEGORY) if len(shown.schema[name].levels or ()) == 2}
-    levels = [name for name in shown.named(Kind.CATEGORY) if name not in told]
-    left = {*shown.schema.names} - {*levels, *shown.named(Kind.IDENTIFIER, Kind.CONSTANT)}
-    left_out = levels if left else []
-    kinds = {name: kind for name, kind in {**features.kinds, **told}.items() if name not in left_out}
+def _drop_dependent(features: Any, training: TrainingTable) -> tuple[str, ...]:
+    """Configure features without linear dependencies, and return notes on the columns left out.
+
+    A category of two levels becomes one number, and codes stay numbers. Categories of more levels are left out, unless
+    no other column remains.
+    """
+    kinds = dict.fromkeys(training.names_of_kinds(Kind.CODE), Kind.NUMBER)
+    categories = training.names_of_kinds(Kind.CATEGORY)
+    kinds |= {name: Kind.BINARY for name in categories if len(training.schema[name].levels or ()) == 2}
+    dependent = [name for name in categories if name not in kinds]
+    others = {*training.schema.names} - {*dependent, *training.names_of_kinds(Kind.IDENTIFIER, Kind.CONSTANT)}
+    left_out = dependent if others else []
+    kinds = {name: kind for name, kind in {**features.kinds, **kinds}.items() if name not in left_out}
     features.set_params(kinds=kinds, exclude=[*features.exclude, *left_out])
-    return _not_shown(left_out)
+    return _note_names(left_out)
 
 
-def _only(rows: Any, names: list[str]) -> Any:
-    """Some columns of a frame or of a source."""
-    return rows.map(partial(_selected, names)) if isinstance(rows, Source) else select(rows, names)
+def _select(rows: Any, names: list[str]) -> Any:
+    """Select columns of a frame or of a source."""
+    return rows.map(partial(_select_of_chunk, names)) if isinstance(rows, Source) else select(rows, names)
 
 
-def _selected(names: list[str], chunk: Chunk) -> Chunk:
+def _select_of_chunk(names: list[str], chunk: Chunk) -> Chunk:
     return chunk._replace(X=select(chunk.X, names))
 
 
-def model_named(name: str, settings: Mapping[str, Any]) -> Any:
-    """A model by its public name, with parameters that it has."""
+def make_model(name: str, settings: Mapping[str, Any]) -> Any:
+    """Return the model with this public name and these parameters, which must be parameters of the model."""
     if name not in (known := model_names()):
         raise DataError(f"There is no model {name!r}. {did_you_mean(name, known)}")
     model = estimator_named(name)()
@@ -132,7 +143,7 @@ def model_named(name: str, settings: Mapping[str, Any]) -> Any:
 
 
 def set_parameters(model: Any, settings: Mapping[str, Any]) -> None:
-    """Set parameters that a model has, with values that it allows."""
+    """Set parameters of a model; raise `DataError` if it lacks one, or does not allow its value."""
     known = list(model.get_params(deep=False))
     if unknown := [each for each in settings if each not in known]:
         raise DataError(f"{type(model).__name__} has no parameter {unknown[0]!r}. {did_you_mean(unknown[0], known)}")
@@ -144,33 +155,29 @@ def set_parameters(model: Any, settings: Mapping[str, Any]) -> None:
         raise DataError(" ".join(str(refusal).split())) from None
 
 
-def _of_columns(model: Any, shown: Shown, rows: Any) -> PreparedModel:
-    if not shown.described:
+def _prepare_for_columns(model: Any, training: TrainingTable, rows: Any) -> PreparedModel:
+    """Prepare a model that has a family for each column."""
+    if not training.described:
         raise DataError(f"{type(model).__name__} has no family for text and dates, and there are no other columns.")
-    schema = Schema(tuple(shown.schema[name] for name in shown.described))
-    ready = (
-        model if "families" not in model.get_params() or model.families != "auto" else model.set_params(families=schema)
-    )
-    return PreparedModel(ready, _only(rows, shown.described), shown.schema, _left_out(shown, shown.described))
+    names = training.described
+    if "families" in model.get_params() and model.families == "auto":
+        model.set_params(families=Schema(tuple(training.schema[name] for name in names)))
+    return PreparedModel(model, _select(rows, names), training.schema, _note_left_out(training, names))
 
 
-def _left_out(shown: Shown, kept: list[str]) -> tuple[str, ...]:
-    return _not_shown([f"{column.name}" for column in shown.schema if column.name not in kept])
+def _note_left_out(training: TrainingTable, kept: list[str]) -> tuple[str, ...]:
+    return _note_names([column.name for column in training.schema if column.name not in kept])
 
 
-def _not_shown(names: list[str]) -> tuple[str, ...]:
-    return (f"The model is not shown {listed(names)}.",) if names else ()
-
-
-#: penalties that may stand within a model; kernels may, too
-PENALTIES = ("L1", "L2")
+def _note_names(names: list[str]) -> tuple[str, ...]:
+    return (f"The model does not use {listed(names)}.",) if names else ()
 
 
 def parse_model(text: str) -> Any | None:
-    """Return the model that is written as in Python, such as `SVC(C=10)`; None where the text is not a call.
+    """Return the model that is written as in Python, such as `SVC(C=10)`; None if the text is not a call.
 
-    Only models, kernels and penalties of mercer can be written, with numbers, strings, truth values and None as
-    parameters: nothing else is evaluated.
+    Only models, kernels and penalties of mercer are called, with numbers, strings, booleans and None as arguments;
+    nothing else is evaluated.
 
     Examples
     --------
@@ -181,28 +188,28 @@ def parse_model(text: str) -> Any | None:
         call = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
         return None
-    return _called(call, text) if isinstance(call, ast.Call) else None
+    return _evaluate_call(call, text) if isinstance(call, ast.Call) else None
 
 
-def _called(call: ast.Call, text: str) -> Any:
-    makers = _makers()
-    if not isinstance(call.func, ast.Name) or call.func.id not in makers:
+def _evaluate_call(call: ast.Call, text: str) -> Any:
+    callables = _allowed_callables()
+    if not isinstance(call.func, ast.Name) or call.func.id not in callables:
         name = ast.unparse(call.func)
-        raise DataError(f"There is no model {name!r}, as in {text!r}. {did_you_mean(name, sorted(makers))}")
-    values = [_value(each, text) for each in call.args]
-    named = {each.arg: _value(each.value, text) for each in call.keywords if each.arg is not None}
+        raise DataError(f"There is no model {name!r}, as in {text!r}. {did_you_mean(name, sorted(callables))}")
+    values = [_evaluate(each, text) for each in call.args]
+    named = {each.arg: _evaluate(each.value, text) for each in call.keywords if each.arg is not None}
     name = call.func.id
     try:
         if name in model_names() and not values:
-            return model_named(name, named)
-        return makers[name](*values, **named)
+            return make_model(name, named)
+        return callables[name](*values, **named)
     except (TypeError, ValueError) as refusal:
         raise DataError(f"{text!r} is not a model: {' '.join(str(refusal).split())}") from None
 
 
-def _value(node: ast.expr, text: str) -> Any:
+def _evaluate(node: ast.expr, text: str) -> Any:
     if isinstance(node, ast.Call):
-        return _called(node, text)
+        return _evaluate_call(node, text)
     try:
         return ast.literal_eval(node)
     except ValueError:
@@ -211,13 +218,13 @@ def _value(node: ast.expr, text: str) -> Any:
         ) from None
 
 
-def _makers() -> dict[str, Callable[..., Any]]:
-    """Return what may be called, by name."""
+def _allowed_callables() -> dict[str, Callable[..., Any]]:
+    """Return the kernels, penalties and models that may be called, by name."""
     from mercer import families, kernels
     from mercer.kernel_ridge import kernelize
 
     of_kernels = {name: getattr(kernels, name) for name in kernels.__all__ if isinstance(getattr(kernels, name), type)}
-    penalties = {name: getattr(families, name) for name in PENALTIES}
+    penalties = {name: getattr(families, name) for name in WRITABLE_PENALTIES}
     return {
         **of_kernels,
         **penalties,
@@ -227,7 +234,7 @@ def _makers() -> dict[str, Callable[..., Any]]:
 
 
 def find_sklearn(name: str) -> Any | None:
-    """Return a classifier or regressor of scikit-learn by its class, or its full path; None where there is none.
+    """Return a classifier or regressor of scikit-learn by its class or its full path; None if it does not exist.
 
     Examples
     --------
@@ -243,7 +250,7 @@ def find_sklearn(name: str) -> Any | None:
         if found.casefold() == last.casefold() and kind.__module__.startswith(".".join(path) or "sklearn"):
             try:
                 return kind()
-            except TypeError:  # it is built around another model
+            except TypeError:  # another model is a required parameter
                 raise DataError(
                     f"{found} needs parameters, and cannot be made by its name alone; give it in Python."
                 ) from None

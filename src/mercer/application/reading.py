@@ -1,4 +1,4 @@
-"""Which columns of a table a fitted model reads, and what it takes them to hold."""
+"""The columns that a fitted model reads from a table, and their types."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mercer.data import Kind, Table
 from mercer.data.readers.base import Held
 from mercer.data.schema import Column
 
-#: columns that are named where a table lacks many
-MOST_ABSENT = 5
-#: what columns of a kind are read as, unless their levels are something else
-HELD: dict[Kind, Held] = {
+#: missing columns that an error names
+MAX_NAMED_COLUMNS = 5
+#: type as which columns of a kind are read, unless their levels are strings
+TYPE_OF_KIND: dict[Kind, Held] = {
     **dict.fromkeys((Kind.NUMBER, Kind.INTEGER, Kind.CODE, Kind.COUNT, Kind.BINARY, Kind.COUNTS), "number"),
     **dict.fromkeys((Kind.CATEGORY, Kind.TEXT), "text"),
     Kind.BOOLEAN: "boolean",
@@ -24,39 +24,39 @@ HELD: dict[Kind, Held] = {
 
 
 def reader_of(model: Any) -> Any:
-    """The part of a model that sees the columns: the first step of a pipeline, within whatever decides by it."""
+    """Return the part of a model that gets the columns: the first step of a pipeline, inside any wrapper."""
     return innermost_part(model, 0)
 
 
 def columns_of(model: Any) -> list[str] | None:
-    """Names of the columns that a fitted model reads; None where there are no names."""
+    """Return the names of the columns that a fitted model reads; None if they have no names."""
     reader = reader_of(model)
     named = hasattr(reader, "_used") or hasattr(reader, "feature_names_in_")
     return names_read(reader) if named else None
 
 
 def refuse_other_table(model: Any, names: list[str], data: str) -> None:
-    """A model reads the columns that it was fitted to; a table without them is another one."""
+    """Raise if a table lacks columns that the fitted model reads."""
     wanted = columns_of(model) or []
     if not (absent := [name for name in wanted if name not in names]):
         return
-    lacking = _lacking(absent, len(wanted))
     raise ColumnMismatchError(
-        f"The model was fitted to another table: {data!r} lacks {lacking}. {_meant(absent, names)}"
+        f"The model was fitted to another table: {data!r} lacks {_list_absent(absent, len(wanted))}. "
+        f"{_suggest_column(absent, names)}"
     )
 
 
-def _lacking(absent: list[str], wanted: int) -> str:
-    """A few of the columns that are not there, and how many there are of them."""
+def _list_absent(absent: list[str], n_read: int) -> str:
+    """List the first of the columns that a table lacks, with their number."""
     if len(absent) == 1:
         return f"column {absent[0]!r}"
-    more = len(absent) - MOST_ABSENT
-    few = f"{listed(absent[:MOST_ABSENT])}{f' and {more} more' if more > 0 else ''}"
-    return f"{len(absent)} of the {wanted} columns that it reads: {few}"
+    more = len(absent) - MAX_NAMED_COLUMNS
+    few = f"{listed(absent[:MAX_NAMED_COLUMNS])}{f' and {more} more' if more > 0 else ''}"
+    return f"{len(absent)} of the {n_read} columns that it reads: {few}"
 
 
-def _meant(absent: list[str], names: list[str]) -> str:
-    """The closest match of the first that has one; all names of the table would hide it."""
+def _suggest_column(absent: list[str], names: list[str]) -> str:
+    """Return the closest match for the first of the columns that has one."""
     guesses = ((name, did_you_mean(name, names)) for name in absent)
     close = next(((name, guess) for name, guess in guesses if guess.startswith("Did you mean")), None)
     if close is None:
@@ -65,22 +65,22 @@ def _meant(absent: list[str], names: list[str]) -> str:
 
 
 def refuse_unknown(wanted: list[str], names: list[str]) -> None:
-    """Every one of these has to be a column."""
+    """Raise if one of these names is not a column."""
     for name in wanted:
         if name not in names:
             raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")
 
 
-def held_by(model: Any) -> dict[str, Held]:
-    """What each column held where the model was fitted, so that the same is read from another file."""
+def column_types(model: Any) -> dict[str, Held]:
+    """Return the type that each column had in the fit, so that another file is read with the same types."""
     if columns_of(model) is None or traits_of(reader_of(model)).kind == "baseline":
-        return {}  # a baseline predicts the same for every row, whatever its columns hold
-    held = {column.name: _held(column) for column in columns_of_fit(reader_of(model))}
-    return {name: what for name, what in held.items() if what is not None}
+        return {}  # a baseline does not depend on the columns
+    types = {column.name: _type_of(column) for column in columns_of_fit(reader_of(model))}
+    return {name: each for name, each in types.items() if each is not None}
 
 
 def read_rows(model: Any, X: Any) -> Any:
-    """Return rows in which strings are the numbers and dates that they were to the model in its fit."""
+    """Convert columns of strings to the numbers and dates as which the model read them in its fit."""
     if columns_of(model) is None:
         return X
     formats = {column.name: column.format for column in columns_of_fit(reader_of(model)) if column.format is not None}
@@ -88,20 +88,20 @@ def read_rows(model: Any, X: Any) -> Any:
 
 
 def levels_of(model: Any) -> dict[str, tuple[str, ...]]:
-    """Return the levels of the columns of strings, which are values even where they are words for missing ones."""
+    """Return the levels of columns of strings: these are values, even if they are words for missing values."""
     if columns_of(model) is None:
         return {}
     levels = {column.name: column.levels or () for column in columns_of_fit(reader_of(model))}
     return {name: words for name, each in levels.items() if (words := tuple(w for w in each if isinstance(w, str)))}
 
 
-def _held(column: Column) -> Held | None:
-    """By its levels, where it has any: codes may be numbers, or words that look like numbers (00501).
+def _type_of(column: Column) -> Held | None:
+    """Return the type as which to read a column: text if its levels are strings, such as the code 00501.
 
-    Numbers and dates that were written as strings are read as strings, which the model converts.
+    Numbers and dates that were written as strings are read as strings, since the model converts them.
     """
     if column.format is not None:
         return "text"
     if any(isinstance(level, str) for level in column.levels or ()):
         return "text"
-    return None if column.stored is None else HELD.get(column.stored)
+    return None if column.stored is None else TYPE_OF_KIND.get(column.stored)

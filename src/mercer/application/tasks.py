@@ -1,4 +1,4 @@
-"""Tasks: to name classes, ordered or not, or to predict numbers, positive amounts or counts."""
+"""Tasks: classification, ordered classes, and the regression of numbers, positive amounts or counts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from mercer._errors import DataError
 from mercer._typing import Array
 from mercer.application.metrics import (
-    AMOUNTS,
-    CLASSES,
-    COUNTS,
+    AMOUNT_METRICS,
+    CLASS_METRICS,
+    COUNT_METRICS,
     LEAST_LOG_PROBABILITY,
-    NUMBERS,
-    RANKS,
+    NUMBER_METRICS,
+    RANK_METRICS,
     Metric,
     Outcome,
     Prediction,
@@ -31,92 +31,92 @@ Split = tuple[Array, Array]
 
 
 class Task(ABC):
-    """What is learnt, what is measured, and in which terms it is reported."""
+    """A target with its measures, and the words in which both are reported."""
 
     name: ClassVar[str]
     metrics: ClassVar[tuple[Metric, ...]]
-    #: the target as models are given it
+    #: target to which models are fitted
     y: Array
-    #: one or two sentences: how the target is read, why, and the option that changes it
+    #: one or two sentences: the chosen task, the reason, and the option that changes it
     reason: str
 
     @property
     def outputs(self) -> int:
-        """How many functions of a row are learnt."""
+        """Number of functions of a row that a model learns."""
         return 1
 
     @property
     def rarest(self) -> int:
-        """Rows of the rarest class; of numbers, all rows."""
+        """Number of rows of the rarest class; in a regression, of all rows."""
         return len(self.truth)
 
     @property
     def truth(self) -> Array:
-        """What forecasts are held against."""
+        """The values with which forecasts are compared."""
         return self.y
 
     @property
     def width(self) -> tuple[int, ...]:
-        """Shape of what is held out of a row: a number for each class, or one number."""
+        """Shape of the forecast of a row: a number for each class, or one number."""
         return ()
 
     @property
     def metric(self) -> Metric:
-        """The measure that models are ranked by."""
+        """The measure by which models are ranked."""
         return self.metrics[0]
 
     @abstractmethod
-    def described(self) -> str:
-        """The target in a few words, for the title."""
+    def describe(self) -> str:
+        """Describe the target in a few words, for the title."""
 
     @abstractmethod
     def forecast(self, model: Any, X: Any) -> Prediction:
-        """What a fitted model says of rows."""
+        """Return the predictions of a fitted model for rows."""
 
     @abstractmethod
-    def held(self, forecast: Prediction) -> Array:
-        """A forecast as numbers that may be averaged over repeats: a column for each class, or the prediction."""
+    def to_array(self, forecast: Prediction) -> Array:
+        """Return a forecast as numbers to average over repeats: a column for each class, or the prediction."""
 
     def scores(self, forecast: Prediction, rows: Array, train: Array) -> dict[str, float]:
-        """Every measure of a forecast of `rows` by a model that was fitted to the rows `train`."""
+        """Return every measure of a forecast of `rows` by a model fitted to the rows `train`."""
         outcome = self.outcome(forecast, rows, train)
         with np.errstate(over="ignore", invalid="ignore"):
             return {metric.name: metric.measure(outcome) for metric in self.metrics}
 
     @abstractmethod
     def outcome(self, forecast: Prediction, rows: Array, train: Array) -> Outcome:
-        """The forecast beside the truth, with what measures need of the training rows."""
+        """Return the forecast with the truth, and the properties of the training rows that measures need."""
 
     @abstractmethod
-    def of_rows(self, rows: Array) -> Self:
-        """Return the same task for some of the rows."""
+    def take(self, rows: Array) -> Self:
+        """Return the task of a subset of the rows."""
 
     @abstractmethod
     def check(self) -> None:
-        """Refuse a target from which there is nothing to learn."""
+        """Raise `DataError` if nothing can be learned from the target."""
 
-    def impossible(self, forecast: Prediction, split: Split) -> int:
-        """Return for how many held-out rows a forecast is impossible; of numbers, none is."""
+    def count_impossible(self, forecast: Prediction, split: Split) -> int:
+        """Count the held-out rows whose forecast is impossible; any number is possible."""
         return 0
 
     def explain_impossible(self, rows: str, folds: str) -> str:
-        """Return a sentence about impossible forecasts: for how many rows, in which folds, and how they are scored."""
+        """Return a sentence about impossible forecasts: the number of rows, the folds, and the score that they get."""
         return ""
 
     def remarks(self, forecasts: Sequence[Prediction], splits: Sequence[Split]) -> list[str]:
-        """Return sentences about forecasts that measures could not take as they are, with the folds they occur in."""
-        rows = [self.impossible(forecast, split) for forecast, split in zip(forecasts, splits, strict=True)]
+        """Return sentences about impossible forecasts, with the folds in which they occur."""
+        rows = [self.count_impossible(forecast, split) for forecast, split in zip(forecasts, splits, strict=True)]
         if not any(rows):
             return []
         return [self.explain_impossible(format_count(sum(rows), "row"), name_folds(rows))]
 
     def notes(self) -> list[str]:
-        """What a reader should know about the target."""
+        """Return sentences about the target and its measures."""
         return []
 
 
 def name_folds(found: Sequence[Any], most: int = 6) -> str:
-    """Name the folds, counted from 1, for which something was found.
+    """Name the folds, counted from 1, for which a value is true or positive.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class ClassificationTask(Task):
     reason: str = ""
 
     name: ClassVar[str] = "classification"
-    metrics: ClassVar[tuple[Metric, ...]] = CLASSES
+    metrics: ClassVar[tuple[Metric, ...]] = CLASS_METRICS
 
     @property
     def y(self) -> Array:  # type: ignore[override]
@@ -160,7 +160,7 @@ class ClassificationTask(Task):
     def width(self) -> tuple[int, ...]:
         return (len(self.labels),)
 
-    def described(self) -> str:
+    def describe(self) -> str:
         return f"{len(self.labels)} classes"
 
     def check(self) -> None:
@@ -176,15 +176,15 @@ class ClassificationTask(Task):
             )
 
     def outcome(self, forecast: Prediction, rows: Array, train: Array) -> Outcome:
-        seen = np.bincount(self.codes[train], minlength=len(self.labels)) > 0
-        return Outcome(self.codes[rows], forecast, seen=seen)
+        in_training = np.bincount(self.codes[train], minlength=len(self.labels)) > 0
+        return Outcome(self.codes[rows], forecast, in_training=in_training)
 
-    def of_rows(self, rows: Array) -> Self:
+    def take(self, rows: Array) -> Self:
         present, codes = np.unique(self.codes[rows], return_inverse=True)
         return replace(self, labels=self.labels[present], codes=codes)
 
-    def impossible(self, forecast: Prediction, split: Split) -> int:
-        """Rows whose true class has probability 0, although training rows have it."""
+    def count_impossible(self, forecast: Prediction, split: Split) -> int:
+        """Count the rows whose true class has probability 0, although it occurs in the training rows."""
         if forecast.log_proba is None:
             return 0
         train, test = split
@@ -198,8 +198,8 @@ class ClassificationTask(Task):
             "scikit-learn"
         )
 
-    def unseen(self, splits: Sequence[Split]) -> list[str]:
-        """Return sentences about held-out rows of classes that the training rows of their fold lack."""
+    def note_absent_classes(self, splits: Sequence[Split]) -> list[str]:
+        """Return sentences about classes of held-out rows that the training rows of their fold lack."""
         missing: dict[int, list[bool]] = {}
         for number, (train, test) in enumerate(splits):
             for code in np.setdiff1d(self.codes[test], self.codes[train]):
@@ -214,7 +214,7 @@ class ClassificationTask(Task):
         return [sentence]
 
     def forecast(self, model: Any, X: Any) -> Prediction:
-        model, X = transform_to_last_step(model, X)  # features are made once, for decisions and probabilities
+        model, X = transform_to_last_step(model, X)  # make the features once, for decisions and probabilities
         decisions = self._positions(model.predict(X))
         if len(decisions) and (decisions < 0).all():
             raise DataError("none of its predictions is a class of the target; is it a model of numbers?")
@@ -224,8 +224,8 @@ class ClassificationTask(Task):
             return Prediction(decisions, scores=self._scores(model, np.asarray(model.decision_function(X))))
         return Prediction(decisions)
 
-    def held(self, forecast: Prediction) -> Array:
-        """Probabilities; of a model without them, 1 for the class that it decided for."""
+    def to_array(self, forecast: Prediction) -> Array:
+        """Return probabilities; for a model without them, the indicator of the predicted class."""
         if forecast.log_proba is not None:
             return np.exp(forecast.log_proba)
         return np.equal.outer(forecast.decisions, np.arange(len(self.labels))).astype(float)
@@ -236,12 +236,12 @@ class ClassificationTask(Task):
         return [f"Always answering {names[most]!r} would be right in {counts[most] / len(self.codes):.1%} of the rows."]
 
     def _positions(self, labels: Any) -> Array:
-        """Where labels stand among those of the task; −1 for any other."""
-        places = {label: k for k, label in enumerate(self.labels.tolist())}
-        return np.array([places.get(label, -1) for label in np.asarray(labels).tolist()])
+        """Return the positions of labels among those of the task; −1 for any other label."""
+        position = {label: k for k, label in enumerate(self.labels.tolist())}
+        return np.array([position.get(label, -1) for label in np.asarray(labels).tolist()])
 
     def _columns(self, model: Any, values: Array, absent: float) -> Array:
-        """A column for each label of the task, also for those that the model never saw."""
+        """Return a column for each label of the task, filled with `absent` for classes that the model lacks."""
         columns = np.full((len(values), len(self.labels)), absent)
         columns[:, self._positions(model.classes_)] = values
         return columns
@@ -249,18 +249,18 @@ class ClassificationTask(Task):
     def _scores(self, model: Any, scores: Array) -> Array | None:
         if scores.ndim == 1:
             scores = np.column_stack([-scores, scores])
-        # one against one has a column for each pair of classes, which ranks no class
+        # the columns of a one-vs-one classifier belong to pairs of classes, not to classes
         return self._columns(model, scores, -np.inf) if scores.shape[1] == len(model.classes_) else None
 
 
 @dataclass(frozen=True, eq=False)
 class OrderedTask(ClassificationTask):
-    """Classes with an order: `labels` are from lowest to highest."""
+    """Ordered classes: `labels` are from lowest to highest."""
 
     name: ClassVar[str] = "ordered"
-    metrics: ClassVar[tuple[Metric, ...]] = RANKS
+    metrics: ClassVar[tuple[Metric, ...]] = RANK_METRICS
 
-    def described(self) -> str:
+    def describe(self) -> str:
         return f"{len(self.labels)} ordered classes"
 
     def notes(self) -> list[str]:
@@ -282,21 +282,21 @@ class RegressionTask(Task):
     reason: str = ""
 
     name: ClassVar[str] = "regression"
-    metrics: ClassVar[tuple[Metric, ...]] = NUMBERS
+    metrics: ClassVar[tuple[Metric, ...]] = NUMBER_METRICS
 
-    def described(self) -> str:
+    def describe(self) -> str:
         return f"numbers from {format_number(self.y.min())} to {format_number(self.y.max())}"
 
     def outcome(self, forecast: Prediction, rows: Array, train: Array) -> Outcome:
         return Outcome(self.y[rows], forecast, float(self.y[train].mean()))
 
-    def of_rows(self, rows: Array) -> Self:
+    def take(self, rows: Array) -> Self:
         return replace(self, y=self.y[rows])
 
     def forecast(self, model: Any, X: Any) -> Prediction:
         return Prediction(np.asarray(model.predict(X), dtype=float))
 
-    def held(self, forecast: Prediction) -> Array:
+    def to_array(self, forecast: Prediction) -> Array:
         return forecast.decisions
 
     def check(self) -> None:
@@ -311,13 +311,13 @@ class AmountTask(RegressionTask):
     """Positive amounts, possibly with zeros: prices, wages, durations, rates."""
 
     name: ClassVar[str] = "amounts"
-    metrics: ClassVar[tuple[Metric, ...]] = AMOUNTS
+    metrics: ClassVar[tuple[Metric, ...]] = AMOUNT_METRICS
 
-    def described(self) -> str:
+    def describe(self) -> str:
         return f"amounts from {format_plain(self.y.min(), '.4g')} to {format_plain(self.y.max(), '.4g')}"
 
-    def impossible(self, forecast: Prediction, split: Split) -> int:
-        """Amounts below 0, which are scored as they are: an error is an error on either side of 0."""
+    def count_impossible(self, forecast: Prediction, split: Split) -> int:
+        """Count the amounts below 0, which are scored like any other error."""
         return int((forecast.decisions < 0).sum())
 
     def explain_impossible(self, rows: str, folds: str) -> str:
@@ -329,15 +329,16 @@ class CountTask(RegressionTask):
     """Counts 0, 1, 2, …"""
 
     name: ClassVar[str] = "counts"
-    metrics: ClassVar[tuple[Metric, ...]] = COUNTS
+    metrics: ClassVar[tuple[Metric, ...]] = COUNT_METRICS
 
-    def described(self) -> str:
+    def describe(self) -> str:
         return f"counts from {format_number(self.y.min())} to {format_number(self.y.max())}"
 
     def outcome(self, forecast: Prediction, rows: Array, train: Array) -> Outcome:
         return super().outcome(forecast, rows, train)._replace(lowest=self._lowest(train))
 
-    def impossible(self, forecast: Prediction, split: Split) -> int:
+    def count_impossible(self, forecast: Prediction, split: Split) -> int:
+        """Count the predicted means of 0 or less."""
         return int((forecast.decisions <= 0).sum())
 
     def explain_impossible(self, rows: str, folds: str) -> str:
@@ -347,5 +348,5 @@ class CountTask(RegressionTask):
         )
 
     def _lowest(self, train: Array) -> float:
-        """Half an event in all training rows: the mean that stands for a predicted mean of 0 or less."""
+        """Return the mean by which a predicted mean of 0 or less is replaced: half an event in all training rows."""
         return 0.5 / len(train)

@@ -42,13 +42,13 @@ def load_fitted(path: str, *, predicts: bool = True) -> Any:
 def open_rows(model: Any, data: str, reading: Reading, keep: Sequence[str] = ()) -> TableReader:
     """Open a table whose columns are read as in the fit of the model; those of `keep` are read as written."""
     from mercer.application.datasets import open_data
-    from mercer.application.reading import columns_of, held_by, levels_of, refuse_other_table
+    from mercer.application.reading import column_types, columns_of, levels_of, refuse_other_table
 
     rows = open_data(data, reading)
     names = rows.names_among([*(columns_of(model) or ()), *keep])
     refuse_other_table(model, names, data)
     kept: dict[str, Held] = dict.fromkeys(keep, "verbatim")
-    held = kept | held_by(model) | dict(reading.held)
+    held = kept | column_types(model) | dict(reading.held)
     held = {name: what for name, what in held.items() if name in names}
     return open_data(data, replace(reading, held=held, levels=levels_of(model)))
 

@@ -101,18 +101,18 @@ def fit_streamed(
     quiet: bool,
 ) -> PreparedModel:
     """Fit a model to rows that are read in pieces, with a progress bar for each pass."""
-    from mercer.application.fitting import expected, fitted_source
+    from mercer.application.fitting import estimate_fit_cost, fit_to_source
     from mercer.cli._printing import remark
     from mercer.engines.passes import Run, enter_run
 
     run = Run(journal=journal)
     run.on_piece = lambda number, pieces: bars.update(f"pass {number + 1}", run.rows, source.n_rows)
     if not quiet and (source.n_bytes or 0) > LONG_FIT_BYTES:
-        remark(f"Expected: {expected(name, source, settings)}")
+        remark(f"Expected: {estimate_fit_cost(name, source, settings)}")
     from mercer.engines import engine
 
     with nullcontext() if options.engine == "threads" else engine(options.scheduler or "dask"), enter_run(run):
-        return fitted_source(name, source, settings=settings)
+        return fit_to_source(name, source, settings=settings)
 
 
 def open_checkpoint(options: StreamingOptions) -> AbstractContextManager[Checkpoint | None]:

@@ -25,7 +25,7 @@ def describe(
     mercer describe patients.mercer --markdown > card.md
     """
     from mercer.cli._printing import print_text, to_json, write
-    from mercer.explanation.tables import described
+    from mercer.explanation.tables import describe_model
     from mercer.files import describe as describe_file
     from mercer.files import load
 
@@ -33,11 +33,11 @@ def describe(
         raise DataError("--json and --markdown are two forms of the same card. Give one of them.")
     file = describe_file(model)
     about = f"{model}: {file.size:,} bytes, format {file.version}, written by mercer {file.mercer}"
-    lines = list(described(load(model), columns=file.card is None))
+    lines = list(describe_model(load(model), columns=file.card is None))
     if json:
         record: dict[str, Any] = file._asdict()
         card = None if file.card is None else file.card.to_dict()
-        write(to_json({**record, "card": card, "described": lines}), "-")
+        write(to_json({**record, "card": card, "describe_model": lines}), "-")
         return
     if file.card is not None:
         print_text(file.card.markdown() if markdown else file.card.text(), end="\n\n")

@@ -56,12 +56,12 @@ def explain(
     from mercer.cli._models import load_fitted, unseen_level_notes
     from mercer.cli._printing import remark, show
     from mercer.decision import Decision
-    from mercer.explanation.tables import evidence_grid, learnt
+    from mercer.explanation.tables import evidence_grid, model_grids
 
     _check_use(model, row, data)
     loaded = load_fitted(model)
     if row is None:
-        for grid in learnt(loaded, most) if data is None else _drivers(loaded, data, reading, most or ROW_LINES):
+        for grid in model_grids(loaded, most) if data is None else _drivers(loaded, data, reading, most or ROW_LINES):
             show(grid)
         return
     X, others = (_parse(loaded, row), None) if data is None else _read_row(loaded, data, int(row), reading)

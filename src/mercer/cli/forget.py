@@ -33,7 +33,7 @@ def forget(
     mercer forget patients.mercer withdrawn.csv --target outcome -o patients.mercer
     """
     from mercer.application.datasets import problem_of
-    from mercer.application.model_cards import changed_card
+    from mercer.application.model_cards import update_card
     from mercer.application.reading import columns_of
     from mercer.cli._models import describe_model, load_fitted, open_rows, select_read
     from mercer.cli._printing import check_outputs, remark
@@ -54,6 +54,6 @@ def forget(
     left = loaded.forget(select_read(loaded, problem.X), problem.y)
     if (card := describe(model).card) is not None:
         count = None if card.rows is None else card.rows - len(problem.y)
-        card = changed_card(card, count, f"{format_count(len(problem.y), 'row')} were removed since it was fitted.")
+        card = update_card(card, count, f"{format_count(len(problem.y), 'row')} were removed since it was fitted.")
     save(left, output, card=card)
     remark(f"The model without {format_count(len(problem.y), 'row')} is in {output}.", quiet)

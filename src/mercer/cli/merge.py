@@ -55,7 +55,7 @@ def merge(
 
 def _merged_card(models: list[str]) -> ModelCard | None:
     """Return the card of the first model with the number of all rows; None if a model has no card."""
-    from mercer.application.model_cards import changed_card
+    from mercer.application.model_cards import update_card
     from mercer.files import describe
 
     cards = [card for card in (describe(path).card for path in models) if card is not None]
@@ -63,7 +63,7 @@ def _merged_card(models: list[str]) -> ModelCard | None:
         return None
     counts = [card.rows for card in cards if card.rows is not None]
     rows = sum(counts) if len(counts) == len(cards) else None
-    return changed_card(cards[0], rows, f"It is merged from {len(cards)} models; the first one describes the columns.")
+    return update_card(cards[0], rows, f"It is merged from {len(cards)} models; the first one describes the columns.")
 
 
 def _merge(first: Any, other: Any, path: str) -> Any:

@@ -57,7 +57,7 @@ def outliers(
     """
     from mercer._suggest import listed
     from mercer.application.datasets import open_data
-    from mercer.application.shown import Shown
+    from mercer.application.training_table import TrainingTable
     from mercer.cli._printing import check_outputs, display_name, remark, show
     from mercer.data import Table
     from mercer.data.select import select
@@ -80,7 +80,7 @@ def outliers(
             remark(f"Columns left out because only one of the tables has them: {listed(alone)}.", quiet)
         reference = Table.of(like, dates=True)
     table = Table.of(examined, dates=True)
-    if skipped := [name for name in table.names if name not in Shown.of(table).described]:
+    if skipped := [name for name in table.names if name not in TrainingTable.of(table).described]:
         remark(f"Columns left out because they are text, dates or identifiers: {listed(skipped)}.", quiet)
     found = unusual_rows(table, reference=reference, fdr=fdr, most=most, seed=seed)
     grid = _grid(found, frame, list(dict.fromkeys(keep or [])), flags=usual is not None)
@@ -142,7 +142,7 @@ def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
         rows.append((row, *kept, float(found.p_values[k]), float(found.scores[k]), odd, *flagged))
     if flags:
         fields.append(Field("flagged"))
-    return Grid("", tuple(fields), tuple(rows), (f"{found.described} Rows are counted from 0.",))
+    return Grid("", tuple(fields), tuple(rows), (f"{found.description} Rows are counted from 0.",))
 
 
 def _write(grid: Any, form: str, output: str, *, spreadsheet: bool) -> None:

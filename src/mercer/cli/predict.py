@@ -80,7 +80,7 @@ def predict(
     mercer predict patients.mercer tomorrow.parquet --abstain 0.8 -o predicted.parquet
     mercer predict patients.mercer tomorrow.csv --costs '{"ill": {"well": 10}, "well": {"ill": 1}}' | head
     """
-    from mercer.application.predicting import PredictionOptions, decided
+    from mercer.application.predicting import PredictionOptions, add_decision
     from mercer.cli._models import load_fitted, open_rows
     from mercer.cli._printing import check_outputs, display_name, remark, write
     from mercer.cli._progress import stage_bars
@@ -94,7 +94,7 @@ def predict(
     check_outputs(output, inputs=(model, data, costs, priors, trained_priors))
     loaded = load_fitted(model)
     rows = open_rows(loaded, data, reading, keep or ())
-    loaded = decided(
+    loaded = add_decision(
         loaded,
         costs=_json(costs, "--costs"),
         priors=_json(priors, "--priors"),
@@ -113,7 +113,7 @@ def _predict_blocks(
     model: Any, rows: TableReader, keep: list[str], options: PredictionOptions, bars: StageBars, quiet: bool
 ) -> Iterator[Any]:
     """Yield blocks of predictions, with the columns to keep."""
-    from mercer.application.predicting import answers
+    from mercer.application.predicting import predict_columns
     from mercer.application.reading import refuse_unknown
     from mercer.cli._models import read_parts, unseen_level_notes
     from mercer.cli._printing import remark
@@ -127,7 +127,7 @@ def _predict_blocks(
         for sentence in new_level_notes(X):
             remark(sentence, quiet)
         with _rows_counted_from(n_rows):
-            predicted = answers(model, X, options)
+            predicted = predict_columns(model, X, options)
         if twice := [name for name in keep if name in predicted]:
             raise DataError(f"Column {twice[0]!r} of --keep has the name of a prediction. Rename it in the data.")
         n_rows += part.frame.num_rows

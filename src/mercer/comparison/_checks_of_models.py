@@ -72,7 +72,7 @@ def _bandwidths(part: Any) -> list[Any]:
 
 
 #: penalty strengths that a comparison chooses
-PENALTIES = ("C", "alpha")
+PENALTY_PARAMETERS = ("C", "alpha")
 #: number of tried values from which a choice at the end is reported: of three values, two are ends
 MIN_TRIED_VALUES = 5
 #: attributes with the chosen strength of a penalty, and with the tried values
@@ -91,7 +91,7 @@ def check_penalty_bound(view: View) -> Iterator[CheckResult]:
     for entry in view.ranked:
         view.fitted(entry)
         choice = view.comparison.entry(entry.name).choice
-        if choice is None or choice.parameter not in PENALTIES:
+        if choice is None or choice.parameter not in PENALTY_PARAMETERS:
             continue
         if result := _check_end(entry.name, *choice, MIN_TRIED_VALUES):
             yield result

@@ -37,7 +37,7 @@ from mercer.decision.reliability import CALIBRATION_ADVICE
 from mercer.report.wording import format_count, join_words
 
 #: distinct warnings of one model that are reported; the others are counted
-MOST_WARNINGS = 3
+MAX_REPORTED_WARNINGS = 3
 #: rows above which the interval of a calibration error uses fewer resamples
 MANY_RESAMPLED_ROWS = 10_000
 
@@ -165,7 +165,9 @@ def _make_entry(
         fit_seconds=median_low([trial.fit_seconds for trial in trials]),
         predict_seconds=median_low([trial.predict_seconds for trial in trials]),
         size_bytes=median_low([trial.size_bytes for trial in trials]),
-        impossible=sum(task.impossible(trial.forecast, split) for trial, split in zip(trials, splits, strict=True)),
+        impossible=sum(
+            task.count_impossible(trial.forecast, split) for trial, split in zip(trials, splits, strict=True)
+        ),
         notes=(*task.remarks([trial.forecast for trial in trials], splits), *notes),
         calibration=_measure_calibration(held_out, task.truth) if probabilistic else None,
         probabilistic=probabilistic,
@@ -174,7 +176,7 @@ def _make_entry(
 
 def _mean_over_repeats(task: Task, splits: list[Split], trials: list[Trial]) -> Array:
     """Return the mean prediction of each row by models fitted without it; NaN for a row that was never held out."""
-    held_out = [task.held(trial.forecast) for trial in trials]
+    held_out = [task.to_array(trial.forecast) for trial in trials]
     total, times = np.zeros((len(task.truth), *held_out[0].shape[1:])), np.zeros(len(task.truth))
     for (_, test), held in zip(splits, held_out, strict=True):
         total[test] += held
@@ -233,8 +235,8 @@ def _summarize_warnings(messages: Iterable[Warning | str]) -> tuple[str, ...]:
         for same in alike.values()
         for first in same[:1]
     ]
-    more = len(sentences) - MOST_WARNINGS
-    return (*sentences[:MOST_WARNINGS], *([f"… and {more} other warnings"] if more > 0 else []))
+    more = len(sentences) - MAX_REPORTED_WARNINGS
+    return (*sentences[:MAX_REPORTED_WARNINGS], *([f"… and {more} other warnings"] if more > 0 else []))
 
 
 def refit(model: Any, table: Table, y: Any, inner: InnerFolds | None = None) -> tuple[Any, ChosenParameter | None]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import DataError
-from mercer.application.shown import Shown
+from mercer.application.training_table import TrainingTable
 from mercer.base import Candidate, ModelKind, Question, estimators_for, resolve, traits_of
 from mercer.base.pipelines import strip_preparation
 from mercer.comparison._inner_search import InnerSplitter, Tuned
@@ -59,19 +59,19 @@ def describe_matrix(table: Table, question: Question) -> Question:
     return replace(question, is_sparse=True, rows=table.n_rows, columns=table.n_columns)
 
 
-def describe_columns(shown: Shown, question: Question) -> Question:
+def describe_columns(training: TrainingTable, question: Question) -> Question:
     """Return a question with the properties of the columns of a table."""
     return replace(
         question,
-        rows=shown.table.n_rows,
-        columns=shown.n_columns,
-        has_texts=bool(shown.texts),
-        has_gaps=shown.has_gaps,
-        has_formats=bool(shown.formats),
-        is_numeric=shown.all_numbers,
-        is_plain=shown.all_numbers and shown.plain_numbers,
-        codes=tuple(shown.codes),
-        described=Schema(tuple(shown.schema[name] for name in shown.described)) if shown.described else None,
+        rows=training.table.n_rows,
+        columns=training.n_columns,
+        has_texts=bool(training.texts),
+        has_gaps=training.has_gaps,
+        has_formats=bool(training.formats),
+        is_numeric=training.is_numeric,
+        is_plain=training.is_numeric and training.has_only_amounts,
+        codes=tuple(training.codes),
+        described=Schema(tuple(training.schema[name] for name in training.described)) if training.described else None,
     )
 
 
@@ -98,19 +98,19 @@ def show_matrix(candidate: Candidate, table: Table, question: Question) -> Shown
 class ColumnViews:
     """The forms in which candidates get a table with columns of any kind."""
 
-    shown: Shown
+    training: TrainingTable
     question: Question
 
     @cached_property
     def numbers(self) -> Table:
         """All columns as numbers."""
-        return self.shown.as_numbers()
+        return self.training.to_numbers()
 
     @cached_property
     def described(self) -> Table:
         """The columns that have a distribution."""
-        table = self.shown.as_they_are()
-        return self.shown.table if table is None else table
+        table = self.training.select_described()
+        return self.training.table if table is None else table
 
     def _selects(self, model: Any) -> bool:
         """Return whether a model has the schema of the described columns, and hence selects them itself."""
@@ -118,25 +118,32 @@ class ColumnViews:
 
     def show(self, candidate: Candidate) -> ShownModel:
         """Return a candidate with the steps that prepare the columns for it."""
-        model, shown = add_search(candidate, self.question), self.shown
+        model, training = add_search(candidate, self.question), self.training
         match candidate.view:
             case "table":
-                return ShownModel(candidate, model, shown.table)
+                return ShownModel(candidate, model, training.table)
             case "described":
-                return ShownModel(candidate, model, shown.table if self._selects(candidate.model) else self.described)
+                return ShownModel(
+                    candidate, model, training.table if self._selects(candidate.model) else self.described
+                )
             case "matrix":
-                if not shown.plain or (len(shown.plain) == shown.table.n_columns and not shown.formats):
+                if not training.numeric or (len(training.numeric) == training.table.n_columns and not training.formats):
                     return ShownModel(candidate, model, self.numbers)
-                return ShownModel(candidate, shown.plain_numbers_of(shown.plain, model), shown.table)
+                return ShownModel(candidate, training.with_numbers(training.numeric, model), training.table)
             case "words":
-                return ShownModel(candidate, shown.features(model, text_only=True, text="counts"), shown.table)
+                return ShownModel(
+                    candidate, training.with_features(model, text_only=True, text="counts"), training.table
+                )
             case "numbers":
                 return ShownModel(
-                    candidate, shown.numbers(*_number_steps(candidate), model), shown.table, candidate.fill
+                    candidate,
+                    training.with_scaled_numbers(*_number_steps(candidate), model),
+                    training.table,
+                    candidate.fill,
                 )
         options: dict[str, Any] = {"output": "array"} if candidate.view == "array" else {}
         model = _standardize(model, centred=True) if candidate.scale else model
-        return ShownModel(candidate, shown.features(model, **options), shown.table, True)
+        return ShownModel(candidate, training.with_features(model, **options), training.table, True)
 
 
 def _number_steps(candidate: Candidate) -> list[Any]:
@@ -216,13 +223,13 @@ def add_features(model: Any, table: Table) -> Any:
         return model
     if table.library == "scipy":
         return model
-    shown = Shown.of(table)
+    training = TrainingTable.of(table)
     if all(kind.numeric for kind in table.kinds):
         from sklearn.utils import get_tags
 
-        if not shown.has_gaps or get_tags(model).input_tags.allow_nan:
+        if not training.has_gaps or get_tags(model).input_tags.allow_nan:
             return model
-    return shown.features(model, output="array")
+    return training.with_features(model, output="array")
 
 
 def name_given(models: Mapping[Any, Any]) -> dict[str, Any]:
@@ -242,18 +249,18 @@ def select_suitable(table: Table, asked: Question) -> ModelSelection:
         candidates = [baseline_candidate(asked), *candidates_for(asked)]
         shown_models = [show_matrix(candidate, table, asked) for candidate in candidates]
         return _select_by_needs(shown_models, _find_met_needs(table.matrix()), asked.inner, gaps=False)
-    shown = Shown.of(table)
-    if not shown.n_columns:
-        return ModelSelection([], shown.notes())
+    training = TrainingTable.of(table)
+    if not training.n_columns:
+        return ModelSelection([], training.notes())
     met: set[str] = {"nothing", "complete columns"}
-    if shown.all_numbers:
+    if training.is_numeric:
         # models that do not accept gaps get filled columns
-        met |= _find_met_needs(shown.as_numbers().matrix())
-    asked = describe_columns(shown, asked)
-    views = ColumnViews(shown, asked)
+        met |= _find_met_needs(training.to_numbers().matrix())
+    asked = describe_columns(training, asked)
+    views = ColumnViews(training, asked)
     shown_models = [views.show(candidate) for candidate in (baseline_candidate(asked), *candidates_for(asked))]
-    notes = [*shown.notes(), *_note_hidden_columns(shown_models, shown)]
-    return _select_by_needs(shown_models, met, asked.inner, gaps=shown.has_gaps, notes=notes)
+    notes = [*training.notes(), *_note_hidden_columns(shown_models, training)]
+    return _select_by_needs(shown_models, met, asked.inner, gaps=training.has_gaps, notes=notes)
 
 
 def make_baseline(table: Table, asked: Question, names: Set[str] = frozenset()) -> Entrant:
@@ -288,13 +295,13 @@ def add_partners(entrants: list[Entrant]) -> list[Entrant]:
     ]
 
 
-def _note_hidden_columns(models: Sequence[ShownModel], shown: Shown) -> list[str]:
+def _note_hidden_columns(models: Sequence[ShownModel], training: TrainingTable) -> list[str]:
     """Return a note on the models that do not get all columns."""
-    not_described = ", ".join(map(repr, shown.undescribed))
+    not_described = ", ".join(map(repr, training.undescribed))
     parts = [
         f"{display_name(each.model)} does not use {not_described}"
         for each in models
-        if each.candidate.view in ("described", "matrix") and shown.undescribed
+        if each.candidate.view in ("described", "matrix") and training.undescribed
     ]
     parts += [f"{display_name(each.model)} uses only text" for each in models if each.candidate.view == "words"]
     return [f"{'; '.join(parts)}."] if parts else []

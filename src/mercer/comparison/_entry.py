@@ -203,7 +203,7 @@ class Entry:
 
     @property
     def answered(self) -> Array:
-        """Whether each row has a prediction of a model fitted without it."""
+        """True if each row has a prediction of a model fitted without it."""
         return np.asarray(np.isfinite(self.held_out.reshape(len(self.held_out), -1)).all(axis=1))
 
     def mean(self, metric: str) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.application.model_cards import make_card
 from mercer.comparison._leaderboard import compare_with_best, describe_difference, list_entries, shared_metric
-from mercer.comparison._paired import CONFIDENCE
+from mercer.comparison._paired import INTERVAL_CONFIDENCE
 from mercer.comparison.comparing import format_setting
 from mercer.files import ModelCard, Score, attach_card
 from mercer.report import Grid
@@ -74,7 +74,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
             "columns": comparison.table.n_columns,
             "labels": getattr(comparison.task, "labels", None),
             "ranked_by": comparison.task.metric.name,
-            "confidence": CONFIDENCE,
+            "confidence": INTERVAL_CONFIDENCE,
             "splits": [{"train": len(train), "test": len(test)} for train, test in comparison.splits],
             "problems": [asdict(finding) for finding in comparison.problems()],
             "verdict": _verdict_record(comparison),

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError
 from mercer._stored import optional, part_of, stored
 from mercer._typing import Array
-from mercer.application.task import task_for
+from mercer.application.task_choice import task_for
 from mercer.application.tasks import Split, Task
 from mercer.base.compared import INNER_FOLDS
 from mercer.comparison._splits import make_splits
@@ -92,7 +92,7 @@ class InnerFolds:
         """Return the folds of rows, made once for all models: fewer with few groups or times, plain with only one."""
         key = rows.tobytes()
         if key not in self._splits_of_rows:
-            question = self._task.of_rows(rows)
+            question = self._task.take(rows)
             groups, times = (None if each is None else each[rows] for each in (self._groups, self._times))
             self._splits_of_rows[key] = _split_if_possible(question, groups, times)
         return self._splits_of_rows[key]

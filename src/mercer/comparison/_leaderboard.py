@@ -10,12 +10,12 @@ import numpy as np
 
 from mercer.application.metrics import Metric
 from mercer.application.tasks import ClassificationTask
-from mercer.comparison._named_models import NOT_CONVERGED, REFERENCE
+from mercer.comparison._named_models import REFERENCE_MARK, UNCONVERGED_MARK
 from mercer.comparison._paired import MIN_LOSS_RATIO, SIGNIFICANCE_LEVEL, Difference, Interval, holm, overlap_of
 from mercer.comparison._score_tests import score_difference
 from mercer.data.frame_like import frame_like
 from mercer.report import Cell, Field, Grid
-from mercer.report.grid import NOTHING
+from mercer.report.grid import EMPTY_CELL
 from mercer.report.wording import PValue, Seconds, format_plain
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def list_entries(comparison: Comparison) -> list[Entry]:
 
 def marked_name(entry: Entry) -> str:
     """Return the name of an entry in the leaderboard, with marks for a reference and for missing convergence."""
-    name = f"{entry.name}{REFERENCE}" if entry.kind == "reference" else entry.name
-    return name if entry.converged else f"{name}{NOT_CONVERGED}"
+    name = f"{entry.name}{REFERENCE_MARK}" if entry.kind == "reference" else entry.name
+    return name if entry.converged else f"{name}{UNCONVERGED_MARK}"
 
 
 def collect_notes(comparison: Comparison) -> tuple[str, ...]:
@@ -192,5 +192,5 @@ def make_differences(comparison: Comparison) -> Grid:
 def describe_difference(found: Difference) -> str:
     """Return whether a difference is beyond chance: "yes", "no", or a dash without a test."""
     if math.isnan(found.adjusted):
-        return "yes, without bound" if found.mean == math.inf else NOTHING
+        return "yes, without bound" if found.mean == math.inf else EMPTY_CELL
     return "yes" if found.adjusted < SIGNIFICANCE_LEVEL else "no"

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mercer._typing import Array
-from mercer.application.shown import AMOUNTS
+from mercer.application.training_table import AMOUNT_KINDS
 from mercer.comparison._check_result import CheckResult
 from mercer.comparison._checks_of_data import check_time_series
 from mercer.comparison._entry import Entry
@@ -20,11 +20,11 @@ from mercer.data import Kind
 from mercer.report.wording import join_words
 
 #: kinds of columns that may be terms of a sum
-TERM_KINDS = AMOUNTS | {Kind.CODE, Kind.BINARY}
+TERM_KINDS = AMOUNT_KINDS | {Kind.CODE, Kind.BINARY}
 #: rows with a value below which a column is not examined
-MIN_ROWS = 20
+MIN_LEAK_ROWS = 20
 #: rows of a class, or of a side of a split, below which it is not examined
-MIN_ROWS_OF_CLASS = 10
+MIN_LEAK_ROWS_OF_CLASS = 10
 #: rank correlation above which a column and the target order the rows equally
 MIN_RANK_CORRELATION = 0.999
 #: share of the variance explained, or of the mistakes of a constant prediction avoided, above which a column reveals
@@ -35,13 +35,13 @@ MIN_SHARE_OF_ONE_VALUE = 0.85
 #: share of one class among the rows with, or without, the single value
 MIN_PURITY = 0.995
 #: rows per distinct value above which values are levels
-ROWS_PER_LEVEL = 5
+ROWS_PER_LEAK_LEVEL = 5
 #: distinct values of a column of numbers up to which a message refers to values instead of thresholds
 MAX_NAMED_VALUES = 10
 #: columns examined one by one: with more, those of the largest correlations with the target
 MAX_EXAMINED_COLUMNS = 300
 #: columns of a combination found by matching pursuit
-MAX_TERMS = 6
+MAX_LEAK_TERMS = 6
 #: rows in which a combination is sought
 MAX_COMBINATION_ROWS = 2_000
 #: share of the variance that a combination may leave
@@ -53,7 +53,7 @@ ROWS_PER_FITTED_COLUMN = 3
 #: columns up to which each one is tried to be left out of this fit
 MAX_TRIED_COLUMNS = 60
 #: columns listed in a sentence
-MAX_LISTED_COLUMNS = 12
+MAX_NAMED_LEAKS = 12
 #: columns of a score that separates two classes
 MAX_SEPARATING_COLUMNS = 60
 #: rows for each column of this score
@@ -77,14 +77,14 @@ TOO_MUCH_EXPLAINED = 0.99
 TOO_MUCH_AVOIDED = 0.95
 #: accuracy above which it is too good without a sharp separation
 TOO_ACCURATE = 0.995
-REMEDY = "Make sure that it is known when predictions are made; if it was recorded after the target, drop it."
-REMEDY_OF_SEVERAL = (
+LEAK_REMEDY = "Make sure that it is known when predictions are made; if it was recorded after the target, drop it."
+COMBINATION_REMEDY = (
     "Make sure that they are known when predictions are made; if one was recorded after the target or computed from "
     "it, drop it."
 )
 
 
-class ColumnEvidence(NamedTuple):
+class LeakEvidence(NamedTuple):
     """How much a column explains of the target by itself (0 to 1), and how, if it reveals the target."""
 
     name: str
@@ -97,7 +97,7 @@ def check_leakage(view: View) -> Iterator[CheckResult]:
     trend = {column for found in check_time_series(view) for column in found.columns}
     certain = [found for found in _evidence(view) if found.how and found.name not in trend]
     for found in certain:
-        yield CheckResult(f"Column {found.name!r} gives the target away: {found.how}.", REMEDY, (found.name,))
+        yield CheckResult(f"Column {found.name!r} gives the target away: {found.how}.", LEAK_REMEDY, (found.name,))
     if not certain:
         return
     what = "of the mistakes of a constant prediction avoided" if _is_classes(view) else "of the variance explained"
@@ -106,7 +106,7 @@ def check_leakage(view: View) -> Iterator[CheckResult]:
             sentence = (
                 f"Column {found.name!r} reveals almost as much of the target by itself: {found.strength:.1%} {what}."
             )
-            yield CheckResult(sentence, REMEDY, (found.name,), "warning")
+            yield CheckResult(sentence, LEAK_REMEDY, (found.name,), "warning")
 
 
 def check_combinations(view: View) -> Iterator[CheckResult]:
@@ -168,8 +168,8 @@ def _find_combinations(view: View) -> Iterator[CheckResult]:
         how = f"the target is proportional to {factors}{divisors}"
     used = [names[j] for j in sums]
     yield CheckResult(
-        f"Columns {join_words(used, MAX_LISTED_COLUMNS)} together give the target away: {how}.",
-        REMEDY_OF_SEVERAL,
+        f"Columns {join_words(used, MAX_NAMED_LEAKS)} together give the target away: {how}.",
+        COMBINATION_REMEDY,
         tuple(used),
     )
 
@@ -189,7 +189,7 @@ def _numeric_target(view: View) -> Array | None:
 
 
 def _format_sum(sums: dict[int, float], names: list[str]) -> str:
-    if len(sums) > MAX_LISTED_COLUMNS:
+    if len(sums) > MAX_NAMED_LEAKS:
         return f"a weighted sum of these {len(sums)} columns"
     return " ".join(_term(weight, names[j], first=not k) for k, (j, weight) in enumerate(sums.items()))
 
@@ -205,8 +205,8 @@ def _check_threshold(view: View, rows: Array, numbers: Array, names: list[str]) 
     terms = _format_sum(sums, names)
     how = f"the target is {view.labels[1]!r} where {terms} is above {limit:.3g}, {right}"
     yield CheckResult(
-        f"Columns {join_words(used, MAX_LISTED_COLUMNS)} together give the target away: {how}.",
-        REMEDY_OF_SEVERAL,
+        f"Columns {join_words(used, MAX_NAMED_LEAKS)} together give the target away: {how}.",
+        COMBINATION_REMEDY,
         tuple(used),
     )
 
@@ -266,23 +266,23 @@ def _is_classes(view: View) -> bool:
     return getattr(view.comparison.task, "labels", None) is not None
 
 
-def _evidence(view: View) -> tuple[ColumnEvidence, ...]:
+def _evidence(view: View) -> tuple[LeakEvidence, ...]:
     """Return what each column reveals of the target by itself; computed once for a view."""
     if view not in _EVIDENCE_CACHE:
         _EVIDENCE_CACHE[view] = tuple(_examine_columns(view))
     return _EVIDENCE_CACHE[view]
 
 
-_EVIDENCE_CACHE: WeakKeyDictionary[View, tuple[ColumnEvidence, ...]] = WeakKeyDictionary()
+_EVIDENCE_CACHE: WeakKeyDictionary[View, tuple[LeakEvidence, ...]] = WeakKeyDictionary()
 
 
-def _examine_columns(view: View) -> Iterator[ColumnEvidence]:
+def _examine_columns(view: View) -> Iterator[LeakEvidence]:
     if view.sparse or len(np.unique(view.target)) < 2:
         return
     of_classes = _is_classes(view)
     if of_classes:
         counts = np.bincount(view.target.astype(int))
-        if counts[counts > 0].min() < MIN_ROWS_OF_CLASS and (counts >= MIN_ROWS_OF_CLASS).sum() < 2:
+        if counts[counts > 0].min() < MIN_LEAK_ROWS_OF_CLASS and (counts >= MIN_LEAK_ROWS_OF_CLASS).sum() < 2:
             return
     columns = list(view.schema)
     if len(columns) > MAX_EXAMINED_COLUMNS:
@@ -312,28 +312,28 @@ def _screen_columns(view: View) -> set[str]:
     return {view.amounts[j] for j in np.argsort(-correlations, kind="stable")[:MAX_EXAMINED_COLUMNS].tolist()}
 
 
-def _evidence_for_numbers(view: View, name: str, codes: Array, values: Array | None) -> ColumnEvidence:
+def _evidence_for_numbers(view: View, name: str, codes: Array, values: Array | None) -> LeakEvidence:
     known = (codes >= 0) & (np.isfinite(values) if values is not None else True)
-    if known.sum() < MIN_ROWS or known.mean() < 0.5:
-        return ColumnEvidence(name, 0.0)
+    if known.sum() < MIN_LEAK_ROWS or known.mean() < 0.5:
+        return LeakEvidence(name, 0.0)
     codes, target = codes[known], view.target[known].astype(float)
     if target.std() == 0 or len(np.unique(codes)) < 2:
-        return ColumnEvidence(name, 0.0)
+        return LeakEvidence(name, 0.0)
     order = 0.0
     if values is not None:
         order = _rank_correlation(values[known], target)
         straight = abs(float(np.corrcoef(values[known], target)[0, 1]))
         if straight > 0.9999:
-            return ColumnEvidence(name, 1.0, "its correlation with the target is 1")
+            return LeakEvidence(name, 1.0, "its correlation with the target is 1")
         if abs(order) > MIN_RANK_CORRELATION:
             how = "in the same order as" if order > 0 else "in the opposite order of"
-            return ColumnEvidence(name, 1.0, f"it puts the rows {how} the target (rank correlation {order:.4f})")
-    levels = len(np.unique(codes)) * ROWS_PER_LEVEL <= len(codes)
+            return LeakEvidence(name, 1.0, f"it puts the rows {how} the target (rank correlation {order:.4f})")
+    levels = len(np.unique(codes)) * ROWS_PER_LEAK_LEVEL <= len(codes)
     share = _explained_by_levels(codes, target) if levels else 0.0
     if share > MIN_LEAK_SHARE:
         how = f"its {len(np.unique(codes)):,} values explain {share:.1%} of the variance of the target"
-        return ColumnEvidence(name, share, how)
-    return ColumnEvidence(name, max(share, order * order))
+        return LeakEvidence(name, share, how)
+    return LeakEvidence(name, max(share, order * order))
 
 
 def _rank_correlation(x: Array, y: Array) -> float:
@@ -356,25 +356,25 @@ def _explained_by_levels(codes: Array, target: Array) -> float:
 
 def _evidence_for_classes(
     view: View, name: str, codes: Array, values: Array | None, *, only_gaps: bool
-) -> ColumnEvidence:
+) -> LeakEvidence:
     known, classes = codes >= 0, view.target.astype(int)
     labels = [str(label) for label in view.comparison.task.labels.tolist()]  # type: ignore[attr-defined]
     if (found := _evidence_of_one_value(name, ~known, classes, "it is missing", "it is known", labels, pure=0.0)).how:
         return found
-    if only_gaps or known.sum() < MIN_ROWS or known.mean() < 0.5:
-        return ColumnEvidence(name, 0.0)
+    if only_gaps or known.sum() < MIN_LEAK_ROWS or known.mean() < 0.5:
+        return LeakEvidence(name, 0.0)
     codes, classes = codes[known], classes[known]
-    levels = len(np.unique(codes)) * ROWS_PER_LEVEL <= len(codes)
+    levels = len(np.unique(codes)) * ROWS_PER_LEAK_LEVEL <= len(codes)
     share = _avoided_by_levels(codes, classes) if levels else 0.0
     if values is not None:
         numbers = values[known]
         by_levels, share = share, max(share, _avoided_by_thresholds(numbers, classes))
         if by_levels > MIN_LEAK_SHARE and len(np.unique(codes)) <= MAX_NAMED_VALUES:
-            return ColumnEvidence(
+            return LeakEvidence(
                 name, by_levels, f"its value alone gives the class {_describe_accuracy(by_levels, classes)}"
             )
         if share > MIN_LEAK_SHARE:
-            return ColumnEvidence(
+            return LeakEvidence(
                 name, share, f"thresholds on it separate the classes {_describe_accuracy(share, classes)}"
             )
         common = np.unique(codes)[np.argmax(np.unique(codes, return_counts=True)[1])]
@@ -385,8 +385,8 @@ def _evidence_for_classes(
         if at.how:
             return at
     elif share > MIN_LEAK_SHARE:
-        return ColumnEvidence(name, share, f"its value alone gives the class {_describe_accuracy(share, classes)}")
-    return ColumnEvidence(name, share)
+        return LeakEvidence(name, share, f"its value alone gives the class {_describe_accuracy(share, classes)}")
+    return LeakEvidence(name, share)
 
 
 def _describe_accuracy(share: float, classes: Array) -> str:
@@ -429,10 +429,10 @@ def _avoided_by_thresholds(values: Array, classes: Array) -> float:
 
 def _evidence_of_one_value(
     name: str, at: Array, classes: Array, there: str, elsewhere: str, labels: list[str], *, pure: float
-) -> ColumnEvidence:
+) -> LeakEvidence:
     """Return the evidence if one value, or a gap, reveals the class: one side has (almost) only one class."""
-    if min(at.sum(), (~at).sum()) < MIN_ROWS_OF_CLASS:
-        return ColumnEvidence(name, 0.0)
+    if min(at.sum(), (~at).sum()) < MIN_LEAK_ROWS_OF_CLASS:
+        return LeakEvidence(name, 0.0)
     sides = []
     for side in (at, ~at):
         counts = np.bincount(classes[side])
@@ -441,12 +441,12 @@ def _evidence_of_one_value(
     right = (share * at.sum() + rest * (~at).sum()) / len(at)
     strength = max(0.0, _share_avoided(float(right), classes))
     if first == second or strength < MIN_SHARE_OF_ONE_VALUE or max(share, rest) < pure:
-        return ColumnEvidence(name, strength)
+        return LeakEvidence(name, strength)
     how = (
         f"where {there}, the target is {labels[first]!r} in {share:.1%} of {at.sum():,} rows, and where {elsewhere}, "
         f"{labels[second]!r} in {rest:.1%} of {(~at).sum():,}"
     )
-    return ColumnEvidence(name, strength, how)
+    return LeakEvidence(name, strength, how)
 
 
 def _exact_terms(numbers: Array, target: Array, left_over: float = MAX_LEFT_OVER) -> dict[int, float]:
@@ -462,11 +462,11 @@ def _exact_terms(numbers: Array, target: Array, left_over: float = MAX_LEFT_OVER
     keep = scale > 0
     X, places, scale = X[:, keep] / scale[keep], places[keep], scale[keep]
     total = float(y @ y)
-    if total == 0 or not X.shape[1] or len(y) < MIN_ROWS:
+    if total == 0 or not X.shape[1] or len(y) < MIN_LEAK_ROWS:
         return {}
     chosen: list[int] = []
     residual, weights = y, np.zeros(0)
-    while len(chosen) < min(MAX_TERMS, X.shape[1], len(y) // 5):
+    while len(chosen) < min(MAX_LEAK_TERMS, X.shape[1], len(y) // 5):
         correlations = np.abs(X.T @ residual)
         correlations[chosen] = -1.0
         chosen.append(int(correlations.argmax()))
@@ -489,7 +489,7 @@ def _exact_terms(numbers: Array, target: Array, left_over: float = MAX_LEFT_OVER
 def _select_complete(numbers: Array) -> tuple[Array, Array]:
     """Return the rows and the columns without gaps: all columns, or all rows if most rows have gaps."""
     columns, rows = (np.asarray(np.isfinite(numbers).all(axis=axis)) for axis in (0, 1))
-    if rows.sum() < max(MIN_ROWS, 0.5 * len(rows)):
+    if rows.sum() < max(MIN_LEAK_ROWS, 0.5 * len(rows)):
         return np.ones(len(rows), dtype=bool), columns
     return rows, np.ones(numbers.shape[1], dtype=bool)
 
@@ -507,7 +507,12 @@ def _exact_sum(numbers: Array, target: Array) -> dict[int, float]:
     keep = scale > 0
     X, places, scale = X[:, keep] / scale[keep], np.flatnonzero(complete)[keep], scale[keep]
     total, size = float(y @ y), X.shape[1]
-    if total == 0 or size < 2 or size > MAX_FITTED_COLUMNS or len(y) < max(MIN_ROWS, ROWS_PER_FITTED_COLUMN * size):
+    if (
+        total == 0
+        or size < 2
+        or size > MAX_FITTED_COLUMNS
+        or len(y) < max(MIN_LEAK_ROWS, ROWS_PER_FITTED_COLUMN * size)
+    ):
         return {}
     Q, R = np.linalg.qr(X)
     z = Q.T @ y
@@ -547,7 +552,7 @@ def _separating_terms(numbers: Array, classes: Array) -> tuple[dict[int, float],
     places, spread = np.flatnonzero(complete), X.std(axis=0)
     X, places = X[:, spread > 0], places[spread > 0]
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    if min(np.bincount(y, minlength=2)) < max(MIN_ROWS_OF_CLASS, SEPARATION_FOLDS):
+    if min(np.bincount(y, minlength=2)) < max(MIN_LEAK_ROWS_OF_CLASS, SEPARATION_FOLDS):
         return None
     most = min(MAX_SEPARATING_COLUMNS, len(y) // ROWS_PER_SEPARATING_COLUMN)
     if X.shape[1] > most:
@@ -609,7 +614,7 @@ def _separates_sharply(distances: Array, classes: Array) -> bool:
     mistakes, expected, near = _count_mistakes(distances, classes), 0.0, []
     for side in (0, 1):
         own = distances[classes == side] * (1 if side else -1)
-        if len(own) < MIN_ROWS_OF_CLASS or own.std() == 0:
+        if len(own) < MIN_LEAK_ROWS_OF_CLASS or own.std() == 0:
             return False
         expected += len(own) * float(norm.sf(own.mean() / own.std()))
         nearest, others = np.quantile(np.maximum(own, 0.0), [0.05, 0.2]).tolist()

@@ -7,9 +7,9 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
-from mercer.application.preparing import PreparedModel, find_sklearn, parse_model, prepared, prepared_model
-from mercer.application.shown import Shown
+from mercer.application.preparing import PreparedModel, find_sklearn, parse_model, prepare_model, prepare_named
 from mercer.application.tasks import Task
+from mercer.application.training_table import TrainingTable
 from mercer.base import estimator_named, model_names, traits_of
 from mercer.comparison._entrants import Entrant, ModelSelection, add_partners, select_given
 from mercer.comparison._reference import make_reference
@@ -17,9 +17,9 @@ from mercer.comparison.pairs import innermost, kind_of
 from mercer.data import Schema, Table
 
 #: mark of the reference in the leaderboard
-REFERENCE = " (reference)"
+REFERENCE_MARK = " (reference)"
 #: mark of a model that stopped before its optimum
-NOT_CONVERGED = " †"
+UNCONVERGED_MARK = " †"
 
 
 def choose_models(models: Sequence[Any], invitation: ModelSelection, table: Table, task: Task) -> ModelSelection:
@@ -40,7 +40,7 @@ def choose_models(models: Sequence[Any], invitation: ModelSelection, table: Tabl
 
 def find_listed(name: str, invitation: ModelSelection) -> Entrant | None:
     """Return the selected model listed by this name; None if there is none."""
-    name = name.removesuffix(NOT_CONVERGED).strip().casefold()
+    name = name.removesuffix(UNCONVERGED_MARK).strip().casefold()
     return next((each for each in invitation.entrants if each.name.casefold() == name), None)
 
 
@@ -58,7 +58,7 @@ def find_by_name(name: str, invitation: ModelSelection, table: Table, task: Task
     if same_class:
         return same_class
     reference = make_reference(table, task)
-    if reference is not None and reference.name.casefold() == name.removesuffix(REFERENCE).casefold():
+    if reference is not None and reference.name.casefold() == name.removesuffix(REFERENCE_MARK).casefold():
         return [reference._replace(kind="discriminative")]
     known = {each.casefold(): each for each in model_names()}
     classes = task.name in ("classification", "ordered")
@@ -66,16 +66,16 @@ def find_by_name(name: str, invitation: ModelSelection, table: Table, task: Task
         if ("classification" if classes else "regression") not in traits_of(estimator_named(of_mercer)).tasks:
             suits = [each.name for each in invitation.entrants]
             raise DataError(f"{of_mercer} is not a model for the task {task.name}. {did_you_mean(name, suits)}")
-        return [_prepare_entrant(of_mercer, prepared(of_mercer, table.native, formats=table.formats), table)]
+        return [_prepare_entrant(of_mercer, prepare_named(of_mercer, table.native, formats=table.formats), table)]
     if (written := parse_model(name)) is not None:
-        return [_prepare_entrant(name, prepared_model(written, table.native, formats=table.formats), table)]
+        return [_prepare_entrant(name, prepare_model(written, table.native, formats=table.formats), table)]
     if (model := find_sklearn(name)) is not None:
         from sklearn.base import is_classifier
 
         if is_classifier(model) != classes:
             raise DataError(f"{type(model).__name__} is not a model for the task {task.name}.")
-        shown = Shown.of(table)
-        return [Entrant(type(model).__name__, shown.features(model, output="array"), table, kind_of(model))]
+        training = TrainingTable.of(table)
+        return [Entrant(type(model).__name__, training.with_features(model, output="array"), table, kind_of(model))]
     names = [*(each.name for each in invitation.entrants), *model_names()]
     raise DataError(f"There is no model {name!r}. {did_you_mean(name, names)}")
 
@@ -87,8 +87,8 @@ def _prepare_entrant(name: str, ready: PreparedModel, table: Table) -> Entrant:
     """
     model, given = ready.model, Table.of(ready.frame, dates=True)
     if isinstance(getattr(model, "families", None), Schema):
-        given = Shown.of(table).table
+        given = TrainingTable.of(table).table
     elif traits_of(model).columns != "any" and {*given.names} != {*table.names}:
-        shown = Shown.of(table)
-        model, given = shown.plain_numbers_of(given.names, model), shown.table
+        training = TrainingTable.of(table)
+        model, given = training.with_numbers(given.names, model), training.table
     return Entrant(name, model, given, kind_of(model))

@@ -75,7 +75,7 @@ def _sum_by_unit(parts: Sequence[Array | None], units: Sequence[Array]) -> Array
 
 
 #: level of the intervals
-CONFIDENCE = 0.95
+INTERVAL_CONFIDENCE = 0.95
 #: a difference with a smaller p-value is beyond chance
 SIGNIFICANCE_LEVEL = 0.05
 #: relative difference of scores below which they are equal but for rounding
@@ -228,4 +228,4 @@ def _p_value(mean: float, error: float, splits: int) -> float:
 def _t_quantile(splits: int) -> float:
     from scipy.stats import t
 
-    return float(t.ppf((1 + CONFIDENCE) / 2, splits - 1)) if splits > 1 else math.nan
+    return float(t.ppf((1 + INTERVAL_CONFIDENCE) / 2, splits - 1)) if splits > 1 else math.nan

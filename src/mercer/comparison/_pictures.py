@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
 
 #: maximum number of models in one plot
-MOST_CURVES = 5
+MAX_PLOTTED_MODELS = 5
 
 
 def draw_leaderboard(comparison: Comparison, metric: str | None, ax: Any) -> Any:
@@ -86,4 +86,4 @@ def _probabilistic_entries(comparison: Comparison, names: list[str] | None) -> l
             raise DataError(f"{lacking[0]} has no probabilities to draw; leave it out.")
         return chosen
     able = [entry for entry in comparison.done if entry.probabilistic and entry.kind != "baseline"]
-    return able[:MOST_CURVES]
+    return able[:MAX_PLOTTED_MODELS]

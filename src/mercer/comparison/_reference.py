@@ -14,8 +14,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array
-from mercer.application.shown import Shown
 from mercer.application.tasks import Task
+from mercer.application.training_table import TrainingTable
 from mercer.comparison._entrants import Entrant
 from mercer.data import Kind, Table
 
@@ -38,7 +38,7 @@ MAX_LEARNING_RATE = 0.3
 #: values of a table above which several threads are faster
 MIN_THREADED_VALUES = 1_000_000
 #: columns considered for a split; with more, a random part
-MOST_SPLIT_COLUMNS = 100
+MAX_SPLIT_COLUMNS = 100
 #: rows of the rarest class from which early stopping is used
 MIN_EARLY_STOPPING_ROWS = 20
 #: rows of a leaf in small tables, in which trees would otherwise have no split
@@ -48,11 +48,11 @@ MAX_LEAF_ROWS = 20
 #: leaves of the minimal size that a table should have
 MIN_LEAVES = 4
 #: columns of numbers above which only those with the highest F are used: sorting values takes longer than the trees
-MOST_NUMBERS = 500
+MAX_REFERENCE_NUMBERS = 500
 #: levels of a category; the other levels are missing
-MAX_LEVELS = 254
+MAX_REFERENCE_LEVELS = 254
 #: words of a text
-MAX_WORDS = 30
+MAX_REFERENCE_WORDS = 30
 
 
 def make_reference(table: Table, task: Task) -> Entrant | None:
@@ -68,12 +68,12 @@ def make_reference(table: Table, task: Task) -> Entrant | None:
     """
     if table.library == "scipy" or task.outputs > MAX_REFERENCE_CLASSES:
         return None
-    columns = TreeColumns.of(Shown.of(table), classes=hasattr(task, "labels"))
+    columns = TreeColumns.of(TrainingTable.of(table), classes=hasattr(task, "labels"))
     if not columns.kinds:
         return None
     trees = _make_trees(task, table.n_rows, columns)
     model = ReferencePipeline([("columns", columns), ("trees", trees)])
-    screened = f" on the {MOST_NUMBERS} columns of highest F" if columns.most_numbers is not None else ""
+    screened = f" on the {MAX_REFERENCE_NUMBERS} columns of highest F" if columns.most_numbers is not None else ""
     return Entrant(f"{type(trees).__name__}{screened}", model, table, "reference")
 
 
@@ -81,7 +81,7 @@ def _make_trees(task: Task, rows: int, columns: TreeColumns) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     outputs = max(1, task.outputs)
-    n_columns = sum(MAX_WORDS if kind is Kind.TEXT else 1 for kind in columns.kinds.values())
+    n_columns = sum(MAX_REFERENCE_WORDS if kind is Kind.TEXT else 1 for kind in columns.kinds.values())
     if columns.most_numbers is not None:
         n_columns -= len(columns.numbers()) - columns.most_numbers
     most = min(MAX_TREES, MAX_TREE_WORK / ((rows + TREE_OVERHEAD_ROWS) * n_columns)) / outputs
@@ -89,7 +89,7 @@ def _make_trees(task: Task, rows: int, columns: TreeColumns) -> Any:
     settings = {
         "max_iter": rounds,
         "learning_rate": min(MAX_LEARNING_RATE, BASE_LEARNING_RATE * MAX_ROUNDS / rounds),
-        "max_features": min(1.0, MOST_SPLIT_COLUMNS / n_columns),
+        "max_features": min(1.0, MAX_SPLIT_COLUMNS / n_columns),
         "min_samples_leaf": int(np.clip(rows // MIN_LEAVES, MIN_LEAF_ROWS, MAX_LEAF_ROWS)),
         "categorical_features": columns.categories(),
         "random_state": 0,
@@ -162,15 +162,15 @@ class TreeColumns(TransformerMixin, BaseEstimator):
         self.classes = classes
 
     @classmethod
-    def of(cls, shown: Shown, *, classes: bool) -> Self:
+    def of(cls, training: TrainingTable, *, classes: bool) -> Self:
         """Return the converter for all informative columns: texts last; with too many numbers, categories first."""
         unused = (Kind.IDENTIFIER, Kind.CONSTANT)
-        kinds = {column.name: column.kind for column in shown.schema if column.kind not in unused}
+        kinds = {column.name: column.kind for column in training.schema if column.kind not in unused}
         columns = cls(dict(sorted(kinds.items(), key=lambda item: item[1] is Kind.TEXT)), classes=classes)
-        if len(columns.numbers()) <= MOST_NUMBERS:
+        if len(columns.numbers()) <= MAX_REFERENCE_NUMBERS:
             return columns
         ordered = sorted(columns.kinds.items(), key=lambda item: item[1] is not Kind.CATEGORY)
-        return cls(dict(ordered), most_numbers=MOST_NUMBERS, classes=classes)
+        return cls(dict(ordered), most_numbers=MAX_REFERENCE_NUMBERS, classes=classes)
 
     def numbers(self) -> list[str]:
         """Return the columns that are neither categories nor texts."""
@@ -189,7 +189,7 @@ class TreeColumns(TransformerMixin, BaseEstimator):
         for name, kind in self.kinds.items():
             j = table.position(name)
             if kind is Kind.TEXT:
-                words = CountVectorizer(max_features=MAX_WORDS, binary=True, max_df=0.5, dtype=np.float64)
+                words = CountVectorizer(max_features=MAX_REFERENCE_WORDS, binary=True, max_df=0.5, dtype=np.float64)
                 try:
                     self.words_[name] = words.fit(_texts(table, j))
                 except ValueError:  # no words
@@ -197,7 +197,7 @@ class TreeColumns(TransformerMixin, BaseEstimator):
             elif not table.kinds[j].numeric:
                 codes, labels = table.coded(j)
                 counts = np.bincount(codes[codes >= 0], minlength=len(labels))
-                order = np.argsort(-counts, kind="stable")[:MAX_LEVELS]
+                order = np.argsort(-counts, kind="stable")[:MAX_REFERENCE_LEVELS]
                 self.levels_[name] = [labels.tolist()[k] for k in order.tolist() if counts[k]]
         self.kept_ = self._strongest(table, y)
         self.n_features_in_ = table.n_columns

@@ -214,7 +214,7 @@ def _note_rare_classes(task: Task, folds: int) -> list[str]:
 
 
 def _note_unseen_classes(task: Task, splits: list[Split]) -> list[str]:
-    return task.unseen(splits) if isinstance(task, ClassificationTask) else []
+    return task.note_absent_classes(splits) if isinstance(task, ClassificationTask) else []
 
 
 def _has_two_classes(task: Task, rows: Array) -> bool:

@@ -40,7 +40,7 @@ VERDICT_ROUNDING = 1e-10
 #: ratio of the bytes of a model to those of the smallest above which it is less simple
 MAX_SIZE_RATIO = 10.0
 #: models listed in a sentence
-MOST_NAMED = 3
+MAX_NAMED_MODELS = 3
 RULE = (
     "The simplest model within chance of the best score is recommended: of the models that are not worse beyond "
     f"chance and give up at most {MAX_GAIN_SHARE:.0%} of the gain over the baseline or one standard error of the "
@@ -294,8 +294,8 @@ def _warn_of_leaks(problems: Sequence[Finding]) -> list[str]:
     columns = list(dict.fromkeys(name for found in problems if found.severity == "error" for name in found.columns))
     if not columns:
         return []
-    again = " ".join(f"--drop {shlex.quote(name)}" for name in columns[:MOST_NAMED])
-    which = join_words([f"{name!r}" for name in columns], MOST_NAMED)
+    again = " ".join(f"--drop {shlex.quote(name)}" for name in columns[:MAX_NAMED_MODELS])
+    which = join_words([f"{name!r}" for name in columns], MAX_NAMED_MODELS)
     known = f"{which} {'are' if len(columns) > 1 else 'is'} known when predictions are made"
     return [f"The scores below count only if {known}; if not, compare again with {again}."]
 
@@ -308,12 +308,12 @@ def _recommend(comparison: Comparison, metric: Metric, best: Entry, baseline: En
         low, high = (format_score(comparison, metric, end) for end in (found.low, found.high))
         sentence += f" (95% interval {low} to {high})"
     others = [each for each in comparison.task.metrics if each.shown and each is not metric]
-    beside = [
+    measures = [
         f"{each.heading} {format_score(comparison, each, best.mean(each.name), each.form)}"
         for each in others[:2]
         if not math.isnan(best.mean(each.name))
     ]
-    sentence += "".join(f", {each}" for each in beside)
+    sentence += "".join(f", {each}" for each in measures)
     if baseline is not None and math.isfinite(baseline.mean(metric.name)):
         guess = format_score(comparison, metric, baseline.mean(metric.name))
         sentence += f"; the baseline, {baseline.name}, has {metric.heading} {guess}"
@@ -472,7 +472,7 @@ def _compare_with_reference(comparison: Comparison, metric: Metric, entry: Entry
 
 def join_models(models: Sequence[str]) -> str:
     """Return names of models as a list in a sentence."""
-    return join_words(list(models), MOST_NAMED)
+    return join_words(list(models), MAX_NAMED_MODELS)
 
 
 def format_score(comparison: Comparison, metric: Metric, value: float, form: str = "#.3g") -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._typing import Array
-from mercer.application.shown import AMOUNTS, some_columns
 from mercer.application.tasks import ClassificationTask
+from mercer.application.training_table import AMOUNT_KINDS, select_columns
 from mercer.base.pipelines import last_step, nested_models
 from mercer.comparison.time_limit import Budget
 from mercer.data import Kind, Schema, Table
@@ -61,7 +61,7 @@ class View:
 
     @property
     def sparse(self) -> bool:
-        """Whether the rows are a sparse matrix, whose columns have neither names nor kinds."""
+        """True if the rows are a sparse matrix, whose columns have neither names nor kinds."""
         return self.comparison.table.library == "scipy"
 
     def note(self) -> str:
@@ -86,12 +86,12 @@ class View:
         kept = [column.name for column in self.schema if column.kind is not Kind.IDENTIFIER]
         if len(kept) == table.n_columns or not kept:
             return table
-        return Table.of(some_columns(table, kept), dates=True)
+        return Table.of(select_columns(table, kept), dates=True)
 
     @cached_property
     def amounts(self) -> list[str]:
         """Columns of numbers that are amounts, not codes."""
-        return [column.name for column in self.schema if column.kind in AMOUNTS]
+        return [column.name for column in self.schema if column.kind in AMOUNT_KINDS]
 
     @cached_property
     def numbers(self) -> Array:

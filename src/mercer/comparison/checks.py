@@ -7,7 +7,7 @@ comparison is not listed as passed (`is_applicable`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mercer.base.diagnosis import Finding
@@ -29,7 +29,7 @@ class AssumptionCheck(NamedTuple):
     code: str
     name: str
     severity: str
-    look: Callable[[View], Iterator[CheckResult]]
+    run: Callable[[View], Iterator[CheckResult]]
 
 
 class CheckReport(NamedTuple):
@@ -40,7 +40,7 @@ class CheckReport(NamedTuple):
     undone: tuple[str, ...]
 
 
-CHECKS = (
+ASSUMPTION_CHECKS = (
     AssumptionCheck("MRC101", "duplicates across folds", "warning", data.check_duplicates),
     AssumptionCheck("MRC102", "rare class", "warning", data.check_rare_classes),
     AssumptionCheck("MRC103", "leakage", "error", leakage.check_leakage),
@@ -75,15 +75,15 @@ PROBLEM_CODES = ("MRC103", "MRC109", "MRC110", "MRC111", "MRC112")
 SEVEREST_FIRST = ("error", "warning", "note")
 
 
-def find_problems(comparison: Comparison) -> list[Finding]:
-    """Return the findings of the checks that a reader needs before any score, severest first."""
+def find_problems(comparison: Comparison, checks: Sequence[AssumptionCheck] = ASSUMPTION_CHECKS) -> list[Finding]:
+    """Return the findings of the checks whose problems may invalidate all scores, severest first."""
     view = View(comparison)
     findings: list[Finding] = []
-    for each in CHECKS:
+    for each in checks:
         if each.code not in PROBLEM_CODES:
             continue
         try:
-            findings += [result.finding(each.code, each.severity) for result in each.look(view)]
+            findings += [result.finding(each.code, each.severity) for result in each.run(view)]
         except CheckSkipped:
             continue
         except Exception as failure:
@@ -108,7 +108,7 @@ def check_assumptions(comparison: Comparison | View) -> CheckReport:
 
     Returns
     -------
-    checked : Checked
+    report : CheckReport
         Findings with `code`, `severity`, `sentence`, `remedy` and `columns`; checks that passed; checks that could not
         be made.
 
@@ -121,11 +121,15 @@ def check_assumptions(comparison: Comparison | View) -> CheckReport:
     >>> [finding.code for finding in check_assumptions(comparison).findings if finding.severity == "error"]
     ['MRC103']
     """
-    view = comparison if isinstance(comparison, View) else View(comparison)
+    return run_checks(comparison if isinstance(comparison, View) else View(comparison), ASSUMPTION_CHECKS)
+
+
+def run_checks(view: View, checks: Sequence[AssumptionCheck]) -> CheckReport:
+    """Return the report of the given checks; a check that fails is listed with its error."""
     findings, passed, undone = [], [], []
-    for each in CHECKS:
+    for each in checks:
         try:
-            found = [result.finding(each.code, each.severity) for result in each.look(view)]
+            found = [result.finding(each.code, each.severity) for result in each.run(view)]
         except CheckSkipped as reason:
             undone.append(f"{each.code} ({each.name}): {reason}")
             continue

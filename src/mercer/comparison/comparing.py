@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError, NonFiniteError
-from mercer.application.model_cards import installed
-from mercer.application.shown import Shown
-from mercer.application.task import task_for
+from mercer.application.model_cards import installed_versions
+from mercer.application.task_choice import task_for
 from mercer.application.tasks import Task
+from mercer.application.training_table import TrainingTable
 from mercer.base import Question
 from mercer.comparison._cross_validation import CrossValidationRun, Progress, ignore_progress, rank_entries
 from mercer.comparison._entrants import (
@@ -56,7 +56,7 @@ def collect_settings(
         "repeats": repeats,
         "seed": random_state,
         "splits": "forward in time" if times is not None else "by groups" if groups is not None else "random",
-        **installed(),
+        **installed_versions(),
     }
 
 
@@ -191,7 +191,7 @@ def compare(
     run = CrossValidationRun(question, dealing.splits, dealing.units, budget, tell, inner)
     size = f"{format_count(table.n_rows, 'row')} × {format_count(table.n_columns, 'column')}"
     comparison = Comparison(
-        title=f"{size}, {question.described()}; {dealing.described}",
+        title=f"{size}, {question.describe()}; {dealing.described}",
         task=question,
         table=table,
         y=question.y,
@@ -289,7 +289,7 @@ def _check_finite(table: Table) -> None:
 
 def _check_informative(table: Table) -> None:
     """Raise EmptyDataError if all columns are empty or constant."""
-    schema = [] if table.library == "scipy" else list(Shown.of(table).schema)
+    schema = [] if table.library == "scipy" else list(TrainingTable.of(table).schema)
     if schema and all(column.kind is Kind.CONSTANT for column in schema):
         names = join_words([repr(column.name) for column in schema], 3)
         verb = "has" if len(schema) == 1 else "have"

@@ -111,8 +111,8 @@ class Comparison:
             if not self.done:
                 raise DataError(f"None of the models could be fitted: {self.entries[0].notes[0]}.")
             return self.verdict().best or self.done[0]
-        everyone = (*self.entries, self.reference, self.unlisted_baseline)
-        found = next((entry for entry in everyone if entry is not None and entry.name == str(name)), None)
+        entries = (*self.entries, self.reference, self.unlisted_baseline)
+        found = next((entry for entry in entries if entry is not None and entry.name == str(name)), None)
         if found is None:
             raise DataError(f"The comparison has no model {name!r}. {did_you_mean(str(name), self.names)}")
         return found

@@ -10,15 +10,15 @@ from sklearn.base import clone
 
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
-from mercer.application.fitting import certificate_note, fitted, wrapped
-from mercer.application.preparing import PreparedModel, find_sklearn, parse_model, prepared_model, set_parameters
-from mercer.application.task import TASKS, plural, task_for
+from mercer.application.fitting import certificate_note, fit_model, wrap_model
+from mercer.application.preparing import PreparedModel, find_sklearn, parse_model, prepare_model, set_parameters
+from mercer.application.task_choice import TASKS, describe_values, task_for
 from mercer.application.tasks import Task
 from mercer.base import Question, estimator_named, model_names, traits_of
 from mercer.base.pipelines import last_step
 from mercer.comparison._cross_validation import refit
 from mercer.comparison._entrants import Entrant, ModelSelection, select_suitable
-from mercer.comparison._named_models import REFERENCE, find_listed
+from mercer.comparison._named_models import REFERENCE_MARK, find_listed
 from mercer.comparison.pairs import innermost
 from mercer.data import Schema, Table
 from mercer.data.storages.time_columns import refuse_clock_times
@@ -52,7 +52,7 @@ def fit_named(
     by_task = cls is not None and traits_of(cls).set_by_task not in ("", *settings)
     # a fit of one pass is the same with and without a comparison, and supports `merge` and `forget`
     if cls is not None and (traits_of(cls).is_one_pass or (settings and not by_task)):
-        return _set_task(fitted(name, X, y, settings=settings, **aside), tasks)
+        return _set_task(fit_model(name, X, y, settings=settings, **aside), tasks)
     listed: list[str] = []
     for each in tasks:
         invitation = select_suitable(table, Question.of(each, None))
@@ -62,16 +62,16 @@ def fit_named(
         if by_task and each is tasks[0] and (entrant := _find_first(cls, invitation)) is not None:
             set_parameters(innermost(entrant.model), settings)
             found = _fit_entrant(entrant, each, **aside)
-            note = f"{name} stands for {entrant.name}, because the target is read as {plural(each.name)}."
+            note = f"{name} stands for {entrant.name}, because the target is read as {describe_values(each.name)}."
             return replace(found, notes=(note, *found.notes))
         listed += [one.name for one in invitation.entrants if one.name not in listed]
     if name in known:
-        return _set_task(fitted(name, X, y, settings=settings, **aside), tasks)
-    if find_sklearn(name.removesuffix(REFERENCE)) is not None:
+        return _set_task(fit_model(name, X, y, settings=settings, **aside), tasks)
+    if find_sklearn(name.removesuffix(REFERENCE_MARK)) is not None:
         raise DataError(f"{name} is a model of scikit-learn, which a model file cannot hold. Fit it in Python.")
     if (model := parse_model(name)) is not None:
         set_parameters(model, settings)
-        return _set_task(fitted(type(model).__name__, X, y, ready=prepared_model(model, X), **aside), tasks)
+        return _set_task(fit_model(type(model).__name__, X, y, prepared=prepare_model(model, X), **aside), tasks)
     raise DataError(f"There is no model {name!r}. {did_you_mean(name, [*listed, *known])}")
 
 
@@ -110,7 +110,7 @@ def _fit_entrant(
     model, _ = refit(entrant.model, entrant.table, task.y)
     if calibrate is not None or conformal is not None:
         classes = hasattr(task, "labels")
-        around = wrapped(clone(model), classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
+        around = wrap_model(clone(model), classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
         model = around.fit(entrant.table.native, task.y)
     ready = PreparedModel(model, entrant.table.native, Schema.infer(entrant.table), task=task.name)
     return replace(ready, notes=certificate_note(model))

@@ -202,7 +202,7 @@ class Crossover(NamedTuple):
 
     @property
     def found(self) -> bool:
-        """Whether the curves cross between the smallest and the largest size."""
+        """True if the curves cross between the smallest and the largest size."""
         return self.least < self.size < math.inf
 
     def __str__(self) -> str:

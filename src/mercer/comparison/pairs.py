@@ -179,7 +179,7 @@ def counterpart(model: Any, *, naive: bool = False) -> Any:
     if isinstance(last, type) or not hasattr(last, "get_params"):
         raise NoCounterpartError(f"counterpart takes a model such as GaussianNB() or a Pipeline of one, got {last!r}.")
     before: Steps = [(name, step if isinstance(step, str) or step is None else clone(step)) for name, step in steps]
-    half = _declared(last).half_of(last)
+    half = _traits_of_type(last).half_of(last)
     if half == "linear":
         return _make_pipeline(model, _generative_steps(before, naive=naive))
     if half == "kernelized":
@@ -192,20 +192,20 @@ def counterpart(model: Any, *, naive: bool = False) -> Any:
 def half_of(model: Any) -> Literal["generative", "discriminative"] | None:
     """Return which half of a pair a model, or the last step of a Pipeline, is; None if it is neither."""
     _, last = split_steps(model)
-    half = "" if isinstance(last, type) else _declared(last).half_of(last)
+    half = "" if isinstance(last, type) else _traits_of_type(last).half_of(last)
     if not half:
         return None
     return "discriminative" if half in ("linear", "kernelized") else "generative"
 
 
-def _declared(model: Any) -> Traits:
+def _traits_of_type(model: Any) -> Traits:
     """Return the traits of a model, without those of scikit-learn's classes, which have no counterparts here."""
     return Traits() if type(model).__module__.partition(".")[0] == "sklearn" else traits_of(model)
 
 
 def _reason(model: Any) -> str:
     """Return why a model has no counterpart."""
-    declared = _declared(model)
+    declared = _traits_of_type(model)
     if declared == Traits() and not any(kind.__module__.startswith("mercer.") for kind in type(model).__mro__):
         return "it is not a model of mercer; if mercer has one of the same name, use that"
     if declared.no_counterpart:
@@ -319,7 +319,7 @@ def _generative_steps(before: Steps, *, naive: bool) -> Steps:
         return [*before, ("bayes", GaussianNB(shared_variance=True))]
     if isinstance(step, MonomialFeatures) and step.degree == 2 and not step.interaction_only:
         return [*kept, ("discriminant", GaussianDiscriminant())]
-    if any(_declared(step).makes == "words" for _, step in before):
+    if any(_traits_of_type(step).makes == "words" for _, step in before):
         return [*_drop_signs(before), ("bayes", MultinomialNB())]
     return [*before, ("discriminant", LinearDiscriminantAnalysis())]
 
@@ -327,7 +327,7 @@ def _generative_steps(before: Steps, *, naive: bool) -> Steps:
 def _drop_signs(before: Steps) -> Steps:
     """Let hashed words have counts of 0 or more, which a multinomial distribution needs."""
     for _, step in before:
-        if hasattr(step, "alternate_sign") and _declared(step).makes == "words":
+        if hasattr(step, "alternate_sign") and _traits_of_type(step).makes == "words":
             step.set_params(alternate_sign=False)
     return before
 

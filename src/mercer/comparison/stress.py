@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from mercer._errors import DataError
 from mercer._typing import Array
 from mercer.application.metrics import Outcome, accuracy, log_loss
-from mercer.application.shown import AMOUNTS
 from mercer.application.tasks import ClassificationTask
+from mercer.application.training_table import AMOUNT_KINDS
 from mercer.comparison._cross_validation import describe_problem
 from mercer.comparison._splits import check_repeats
 from mercer.comparison.learning_curves import (
@@ -28,6 +28,7 @@ from mercer.comparison.learning_curves import (
     run_repeats,
 )
 from mercer.data import Kind, Schema, Table
+from mercer.data.dates import MICROSECONDS_PER_DAY
 from mercer.data.frame_like import frame_like
 from mercer.decision import calibration_error
 from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
@@ -35,8 +36,6 @@ from mercer.report.axes import prepare_axes
 
 #: mask of the entries to remove
 BooleanArray = NDArray[np.bool_]
-
-MICROSECONDS_PER_DAY = 86_400_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,7 @@ class Corruptible:
     @cached_property
     def measured(self) -> list[int]:
         """Columns of numbers that are amounts, not codes."""
-        return [j for j, column in enumerate(Schema.infer(self.table)) if column.kind in AMOUNTS]
+        return [j for j, column in enumerate(Schema.infer(self.table)) if column.kind in AMOUNT_KINDS]
 
     def rows(self, rows: Array) -> Any:
         """Return rows unchanged."""
@@ -128,7 +127,7 @@ Measure = Literal["accuracy", "log_loss", "calibration"]
 DAMAGES: tuple[Damage, ...] = ("missing", "noise")
 MEASURES: tuple[Measure, ...] = ("accuracy", "log_loss", "calibration")
 #: which rows are damaged, in words
-PLACES = {"test": "damaged rows to predict", "train": "damaged rows to learn from", "both": "damaged rows"}
+DAMAGE_PLACES = {"test": "damaged rows to predict", "train": "damaged rows to learn from", "both": "damaged rows"}
 STRESS_WORDS = {
     "missing": "share of values removed",
     "noise": "noise, in standard deviations",
@@ -200,7 +199,7 @@ class Stress:
             Field("amount", "g"),
             *(Field(STRESS_WORDS[measure], forms[measure]) for measure in MEASURES),
         )
-        title = f"Under stress: {PLACES[self.where]}; {self.n_test} rows held out"
+        title = f"Under stress: {DAMAGE_PLACES[self.where]}; {self.n_test} rows held out"
         return Grid(title, fields, tuple(self._rows()), self.notes)
 
     def chart(self, damage: Damage = "missing", measure: Measure = "accuracy") -> Chart:
@@ -213,7 +212,7 @@ class Stress:
         return Chart(title, Axis(STRESS_WORDS[damage]), Axis(STRESS_WORDS[measure]), lines, self._caption())
 
     def _caption(self) -> str:
-        return " ".join(f"{note.removesuffix('.')}." for note in (PLACES[self.where].capitalize(), *self.notes))
+        return " ".join(f"{note.removesuffix('.')}." for note in (DAMAGE_PLACES[self.where].capitalize(), *self.notes))
 
     def plot(self, damage: Damage = "missing", measure: Measure = "accuracy", ax: Any = None) -> Any:
         """Draw one measure under one damage; return the Axes. Requires matplotlib."""
@@ -295,7 +294,7 @@ def stress(
     task = make_class_task(y, rows.table.n_rows)
     amounts = {"missing": _check_shares(missing), "noise": _check_deviations(noise)}
     n_test = len(task.codes) - count_train_rows(task.codes, test_size)
-    check_choice(where, tuple(PLACES), "where")
+    check_choice(where, tuple(DAMAGE_PLACES), "where")
     check_repeats(repeats)
     if not any(map(len, amounts.values())):
         raise DataError("missing and noise are both empty; give at least one amount.")

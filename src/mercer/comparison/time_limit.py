@@ -90,7 +90,7 @@ class TimeUp(KeyboardInterrupt):
 
 
 class AlarmState:
-    """Whether the alarm was raised: a stopped solver raises its own interruption."""
+    """State of an alarm: whether it was raised, since a stopped solver raises its own interruption."""
 
     is_raised = False
 

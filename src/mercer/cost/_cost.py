@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 #: maximum time in seconds of an exact fit with `approximate="auto"`
-BEARABLE = 10.0
+MAX_EXACT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Cost:
 
     @property
     def bearable(self) -> bool:
-        """Whether the fit has enough memory and takes little time, so that `approximate="auto"` is exact."""
-        return self.fits and self.seconds <= BEARABLE
+        """True if the fit has enough memory and takes little time, so that `approximate="auto"` is exact."""
+        return self.fits and self.seconds <= MAX_EXACT_SECONDS
 
     def __str__(self) -> str:
         return self.sentence

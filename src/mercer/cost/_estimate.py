@@ -33,21 +33,21 @@ from mercer.report.wording import format_count
 T = TypeVar("T")
 
 #: rows of the first chunk that are fitted: enough to be typical, few enough to be fast
-FITTED_ROWS = 20_000
+N_TIMED_ROWS = 20_000
 #: chunks that are in memory at once, in addition to one for each thread
-AHEAD = 2
+N_CHUNKS_AHEAD = 2
 #: approximate time of each measurement of this machine, in seconds
 MEASUREMENT_SECONDS = 0.015
 #: number of rows on which a kernel is timed
-KERNEL_ROWS = 640
+N_TIMED_KERNEL_ROWS = 640
 #: number of rows and columns of the product of matrices that is timed
-PRODUCT_SIZE = 512
+TIMED_PRODUCT_SIZE = 512
 
 
 def _estimate_source(model: Any, source: Source) -> Cost:
     """Estimate the seconds of all passes, and the bytes of the chunks that are in memory at once."""
     first, reading = _time_call(source.head)
-    sample = MemorySource(*MemorySource(*first, rows=FITTED_ROWS).head())
+    sample = MemorySource(*MemorySource(*first, rows=N_TIMED_ROWS).head())
     _fit_clone(model, sample)  # may compile
     fitted, computing = _time_call(lambda: _fit_clone(model, sample))
     passes = _count_passes(fitted)
@@ -56,7 +56,7 @@ def _estimate_source(model: Any, source: Source) -> Cost:
     seconds = of_chunk * rows / first.n_rows
     X = first.X
     chunk_bytes = float(getattr(X, "nbytes", 0) or 8 * X.shape[0] * X.shape[1])
-    held, left = (thread_count() + AHEAD) * chunk_bytes, available_bytes()
+    held, left = (thread_count() + N_CHUNKS_AHEAD) * chunk_bytes, available_bytes()
     sentence = (
         f"{type(model).__name__}: {format_count(passes, 'pass')} over {source.described}{_describe_size(source)}, "
         f"about {seconds:.2g} s{'' if source.n_rows is not None else ' at least'}, with {gigabytes(held)} of rows in "
@@ -118,9 +118,9 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     (8000000.0, True)
     """
     if is_source(X):
-        return _estimate_source(_checked_model(model), source_of(X))
-    _checked_model(model)
-    X = _checked_rows(X)
+        return _estimate_source(_check_model(model), source_of(X))
+    _check_model(model)
+    X = _to_rows(X)
     if not is_auto(model):
         return _estimate_rows(model, X)
     exact = _estimate_rows(clone(model).set_params(approximate=None), X)
@@ -143,7 +143,7 @@ def _estimate_rows(model: Any, X: Any) -> Cost:
 
 def entries_per_second(kernel: Kernel, X: Any) -> float:
     """Measure the number of entries of the kernel matrix of these rows that are computed in a second."""
-    rows = take(X, sample_row_numbers(count(X), KERNEL_ROWS))
+    rows = take(X, sample_row_numbers(count(X), N_TIMED_KERNEL_ROWS))
     gram, v = Gram(kernel, rows), np.ones(count(rows))
     return count(rows) ** 2 / 2 / _seconds(lambda: gram.times(v))
 
@@ -151,8 +151,8 @@ def entries_per_second(kernel: Kernel, X: Any) -> float:
 @cache
 def flops_per_second(threads: int) -> float:
     """Measure the operations per second of products of large matrices."""
-    A = np.ones((PRODUCT_SIZE, PRODUCT_SIZE))
-    return 2.0 * PRODUCT_SIZE**3 / _seconds(lambda: A @ A)
+    A = np.ones((TIMED_PRODUCT_SIZE, TIMED_PRODUCT_SIZE))
+    return 2.0 * TIMED_PRODUCT_SIZE**3 / _seconds(lambda: A @ A)
 
 
 @cache
@@ -175,7 +175,7 @@ def _seconds(call: Callable[[], Any]) -> float:
             return max(shortest, 1e-9)
 
 
-def _checked_model(model: Any) -> Any:
+def _check_model(model: Any) -> Any:
     if isinstance(model, type) or not hasattr(model, "get_params"):
         raise DataError(
             f"estimate_cost takes a model such as KernelRidge() or SVC(), got {model!r}; give an estimator."
@@ -183,7 +183,7 @@ def _checked_model(model: Any) -> Any:
     return model
 
 
-def _checked_rows(X: Any) -> Any:
+def _to_rows(X: Any) -> Any:
     """Return X as an array, unless it is sparse or a list of objects such as texts; raise an error for other types."""
     if is_tensor(X):
         if X.device.type != "cpu":

@@ -39,37 +39,38 @@ from mercer.report.wording import format_count
 from mercer.svm.feature_machine import FEATURE_COPIES
 
 #: number of rows from which the number of conjugate gradient steps is estimated
-SAMPLE = 1500
+N_SPECTRUM_ROWS = 1500
 #: Newton steps of linear models, each of which reads the data and forms the Gram matrix
-STEPS = 10
-#: passes over the data of linear models with too many columns for a Gram matrix, and products of kernel machines
-DESCENTS = 100
+NEWTON_STEPS = 10
+#: passes over the data of linear models with too many columns for a Gram matrix; products of kernel machines in the
+#: span of pivots
+DESCENT_PASSES = 100
 #: factorisations of a kernel matrix in Newton's method
-FACTORS = 2
+NEWTON_FACTORS = 2
 #: products with a kernel matrix in Newton's method
-PRODUCTS = 40
-#: portion of the entries of a kernel matrix that support vector machines compute
-SWEEPS = 0.4
+NEWTON_PRODUCTS = 40
+#: share of the entries of a kernel matrix that support vector machines compute
+COMPUTED_SHARE = 0.4
 #: passes of a perceptron
-PASSES = 10
-#: readings of the features of all rows by a support vector machine
-READINGS = 90
+PERCEPTRON_PASSES = 10
+#: passes over the features of all rows by a support vector machine
+SVM_FEATURE_PASSES = 90
 #: exact passes over the features of all rows for least squares
-SQUARED = 3
+LEAST_SQUARES_PASSES = 3
 #: exact passes over the features of all rows for other losses
-CURVED = 6
+NEWTON_FEATURE_PASSES = 6
 #: passes over the features of all rows in float32
-ROUGH_PASSES = 12
-#: operations, per M³, of two decompositions of the kernel matrix of M landmarks
-DECOMPOSED = 19
-#: operations, per M³, of a factor of the Gram matrix of M features
-FACTORISED = 1
-#: operations, per M³, of a decomposition of the Gram matrix of M features, which the choice of a penalty needs
-EIGENVALUES = 10
+FLOAT32_PASSES = 12
+#: operations, in units of M³, of two decompositions of the kernel matrix of M landmarks
+LANDMARK_DECOMPOSITIONS = 19
+#: operations, in units of M³, of a factor of the Gram matrix of M features
+GRAM_FACTORS = 1
+#: operations, in units of M³, of a decomposition of the Gram matrix of M features, which the choice of a penalty needs
+GRAM_DECOMPOSITIONS = 10
 #: time of a pair of points of a density, in operations of a product of large matrices
-PER_PAIR = 200
+FLOPS_PER_PAIR = 200
 #: time of a pair of points of the plug-in rule, in the same unit
-PER_PLUGGED_PAIR = 1600
+FLOPS_PER_PLUG_IN_PAIR = 1600
 #: widths that the search of a kernel regression tries on a sample
 REGRESSION_WIDTHS = 200
 #: widths that it tries on all of many rows
@@ -79,11 +80,11 @@ DENSITY_WIDTHS = 70
 #: bandwidths that it tries on all of many rows
 DENSITY_WIDTHS_OF_ALL = 8
 #: remedy if the memory does not suffice for the features
-FEWER_FEATURES = (
+REMEDY_FOR_FEATURES = (
     "have fewer features (n_components of approximate=Nystroem(…) or RandomFourierFeatures(…)), or fit fewer rows"
 )
 #: remedy if the memory does not suffice for the rows
-FEWER_COLUMNS = "fit fewer rows, or fewer columns"
+REMEDY_FOR_ROWS = "fit fewer rows, or fewer columns"
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def kernel_ridge(model: Any, X: Any) -> Work:
     if has_several_widths:
         several = N_WIDTHS if isinstance(model.gamma, str) else np.size(model.gamma)
     if kernel is not None and (features := _features(model, X)) is not None:
-        return on_features(X, kernel, features, SQUARED, several if tuned else 0)
+        return on_features(X, kernel, features, LEAST_SQUARES_PASSES, several if tuned else 0)
     if tuned:
         path, memory = (
             f"{format_count(several, 'eigendecomposition')} of the kernel matrix",
@@ -160,7 +161,7 @@ def _steps(model: Any, X: Any, kernel: Kernel, pivots: int) -> float:
     alpha = float(np.min(model.alpha))
     if not alpha > 0 or not kernel.symmetric:
         return np.inf
-    rows = take(X, sample_row_numbers(count(X), SAMPLE))
+    rows = take(X, sample_row_numbers(count(X), N_SPECTRUM_ROWS))
     system = RidgeSystem.of(kernel, rows, np.zeros((count(rows), 1)))
     return Deflation.of(system, alpha, pivots).steps(alpha, RIDGE_AIM)
 
@@ -174,12 +175,12 @@ def support_vectors(model: Any, X: Any) -> Work:
             memory=8 * FEATURE_COPIES * n * M + _bytes(X),
             flops=2 * n * M**2 + features.choosing,
             entries=n * M + features.examined * M,
-            traffic=READINGS * 8 * n * M,
+            traffic=SVM_FEATURE_PASSES * 8 * n * M,
             kernel=_kernel(model.kernel),
-            instead=FEWER_FEATURES,
+            instead=REMEDY_FOR_FEATURES,
         )
     memory = 1e6 * float(model.cache_size) + _bytes(X)
-    return Work("decomposition, with a cache of rows", memory, 0.0, SWEEPS * n**2, 0.0, _kernel(model.kernel))
+    return Work("decomposition, with a cache of rows", memory, 0.0, COMPUTED_SHARE * n**2, 0.0, _kernel(model.kernel))
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ class FeatureWork:
     @property
     def choosing(self) -> float:
         """Operations of choosing landmarks; frequencies are drawn, and take none."""
-        return self.examined * self.count**2 + self.of_landmarks * DECOMPOSED * self.count**3
+        return self.examined * self.count**2 + self.of_landmarks * LANDMARK_DECOMPOSITIONS * self.count**3
 
 
 def _features(model: Any, X: Any) -> FeatureWork | None:
@@ -220,11 +221,11 @@ def on_features(X: Any, kernel: Kernel | None, features: FeatureWork, passes: in
     n, M = float(count(X)), float(features.count)
     kept = 4 * n * M if 4 * n * M <= TILE_SHARE * available_bytes() else 0.0
     sample = float(len(curvature_sample(int(n), features.count)))
-    times, inverse = max(1, tuned), EIGENVALUES if tuned else FACTORISED
+    times, inverse = max(1, tuned), GRAM_DECOMPOSITIONS if tuned else GRAM_FACTORS
     flops = times * (features.choosing + inverse * M**3) + sample * M**2 + tuned * 5 * n * M**2
-    entries = n * M * (passes + 1 + 2 * tuned + (0 if kept else ROUGH_PASSES)) + times * features.examined * M
+    entries = n * M * (passes + 1 + 2 * tuned + (0 if kept else FLOAT32_PASSES)) + times * features.examined * M
     memory = kept + 8 * features.examined * M + 40 * M**2 + _bytes(X)
-    return Work(features.path, memory, flops, entries, ROUGH_PASSES * kept, kernel, FEWER_FEATURES)
+    return Work(features.path, memory, flops, entries, FLOAT32_PASSES * kept, kernel, REMEDY_FOR_FEATURES)
 
 
 def feature_map(model: Any, X: Any) -> Work:
@@ -234,14 +235,14 @@ def feature_map(model: Any, X: Any) -> Work:
     entries = features.of_landmarks * M**2 + features.examined * M
     memory = 8 * features.examined * M + 40 * M**2 + _bytes(X)
     path = f"{features.count} features of the kernel"
-    return Work(path, memory, features.choosing, entries, _bytes(X), _kernel(model.kernel), FEWER_FEATURES)
+    return Work(path, memory, features.choosing, entries, _bytes(X), _kernel(model.kernel), REMEDY_FOR_FEATURES)
 
 
 def windows(model: Any, X: Any) -> Work:
     """Return the work of densities and regressions with a kernel around each row: the choice of the widths."""
     size = _bytes(X)
     path, flops = _choosing_widths(model.bandwidth, float(count(X)))
-    return Work(path, 2 * size, flops, traffic=STEPS * size, instead=FEWER_COLUMNS)
+    return Work(path, 2 * size, flops, traffic=NEWTON_STEPS * size, instead=REMEDY_FOR_ROWS)
 
 
 def _choosing_widths(bandwidth: Any, n: float) -> tuple[str, float]:
@@ -255,17 +256,17 @@ def _choosing_widths(bandwidth: Any, n: float) -> tuple[str, float]:
     if isinstance(bandwidth, str) and bandwidth == "leave-one-out":
         left_out = max(SEARCHED_ROWS, MOST_LEFT_OUT_PAIRS / n)
         of_all = REGRESSION_WIDTHS_OF_ALL * n * min(n, left_out) if n > SEARCHED_ROWS else 0.0
-        return "leaving rows out, to choose the widths", PER_PAIR * (
+        return "leaving rows out, to choose the widths", FLOPS_PER_PAIR * (
             REGRESSION_WIDTHS * min(n, SEARCHED_ROWS) ** 2 + of_all
         )
     rule = BANDWIDTH_RULES.get(bandwidth) if isinstance(bandwidth, str) else bandwidth
     if isinstance(rule, CrossValidation):
         of_all = DENSITY_WIDTHS_OF_ALL * n**2 if n > rule.sampled_points else 0.0
-        return "cross-validation, to choose the bandwidth", PER_PAIR * (
+        return "cross-validation, to choose the bandwidth", FLOPS_PER_PAIR * (
             DENSITY_WIDTHS * min(n, rule.sampled_points) ** 2 + of_all
         )
     if isinstance(rule, PlugIn):
-        return "integrals over pairs of rows, to choose the bandwidth", PER_PLUGGED_PAIR * n**2
+        return "integrals over pairs of rows, to choose the bandwidth", FLOPS_PER_PLUG_IN_PAIR * n**2
     return "laying a kernel around each row", 0.0
 
 
@@ -274,21 +275,26 @@ def perceptron(model: Any, X: Any) -> Work:
     n = float(count(X))
     memory = min(8 * n**2, ROW_CACHE_SHARE * available_bytes())
     path = "passes over the rows, with those rows of the kernel matrix that fit into memory"
-    return Work(path, memory, 0.0, n**2, PASSES * 8 * n**2, _kernel(model.kernel))
+    return Work(path, memory, 0.0, n**2, PERCEPTRON_PASSES * 8 * n**2, _kernel(model.kernel))
 
 
 def kernel_machine(model: Any, X: Any) -> Work:
     """Return the work of Newton's method for functions of one output: by factors if memory suffices, else by tiles."""
     n, kernel = float(count(X)), _kernel(model.kernel)
     if (features := _features(model, X)) is not None:
-        return on_features(X, kernel, features, CURVED)
+        return on_features(X, kernel, features, NEWTON_FEATURE_PASSES)
     if 16 * n**2 > PRODUCT_SHARE * available_bytes():
         path = "Newton's method with the kernel matrix made anew for each product"
         return Work(
-            path, 24 * n * min(MAX_NEWTON_PIVOTS, n), 4 * n * MAX_NEWTON_PIVOTS**2, DESCENTS * 0.5 * n**2, 0.0, kernel
+            path,
+            24 * n * min(MAX_NEWTON_PIVOTS, n),
+            4 * n * MAX_NEWTON_PIVOTS**2,
+            DESCENT_PASSES * 0.5 * n**2,
+            0.0,
+            kernel,
         )
     path = "Newton's method with factors of the kernel matrix"
-    return Work(path, 16 * n**2, FACTORS * n**3 / 3, 0.5 * n**2, PRODUCTS * 16 * n**2, kernel)
+    return Work(path, 16 * n**2, NEWTON_FACTORS * n**3 / 3, 0.5 * n**2, NEWTON_PRODUCTS * 16 * n**2, kernel)
 
 
 def linear(model: Any, X: Any) -> Work:
@@ -297,10 +303,10 @@ def linear(model: Any, X: Any) -> Work:
     d = float(X.shape[1]) if hasattr(X, "shape") and len(X.shape) == 2 else size / 8 / max(n, 1.0)
     smaller = min(n, d)
     gram = size / 8 * smaller
-    if gram > DESCENTS * size:  # too many columns for a Gram matrix
-        return Work("passes over the rows", size + 8 * d, traffic=DESCENTS * size, instead=FEWER_COLUMNS)
+    if gram > DESCENT_PASSES * size:  # too many columns for a Gram matrix
+        return Work("passes over the rows", size + 8 * d, traffic=DESCENT_PASSES * size, instead=REMEDY_FOR_ROWS)
     memory = size + 16 * smaller**2
-    return Work("sums over the rows", memory, STEPS * gram, traffic=STEPS * size, instead=FEWER_COLUMNS)
+    return Work("sums over the rows", memory, NEWTON_STEPS * gram, traffic=NEWTON_STEPS * size, instead=REMEDY_FOR_ROWS)
 
 
 def _kernel(kernel: Any) -> Kernel | None:

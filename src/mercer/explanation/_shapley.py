@@ -1,10 +1,12 @@
-"""Shapley values of any function of rows, against rows of a background.
+"""Shapley values of any function of rows, relative to background rows.
 
-A coalition S of columns is worth v(S) = mean over background rows b of f(x_S, b_rest): the columns of S are those of
-the row x, the others those of b. The value of a column is its mean marginal v(S ∪ j) − v(S) over all orders in which
-columns can be replaced. Where all coalitions can be evaluated, that mean is computed; otherwise it is estimated from
-random orders, each with its reverse (Mitchell et al., "Sampling permutations for Shapley value estimation", 2022). In
-both cases base + Σ values = f(x).
+The worth of a coalition S of columns is v(S) = mean over background rows b of f(x_S, b_rest): the columns of S have the
+values of the row x, and the others those of b. The Shapley value of a column is its mean marginal v(S ∪ j) − v(S) over
+all orders in which columns can be replaced. If all coalitions can be evaluated, the mean is computed exactly; otherwise
+it is estimated from random orders, each with its reverse (Mitchell et al., "Sampling permutations for Shapley value
+estimation", 2022). In both cases base + Σ values = f(x).
+
+A "player" is a set of columns that are replaced together: usually one column.
 """
 
 from __future__ import annotations
@@ -20,28 +22,35 @@ from mercer._errors import DataError
 from mercer._typing import Array
 from mercer.data.mixing import StackedRows
 
-#: rows of the background that are kept
-MOST_BACKGROUND = 100
-#: columns up to which all coalitions may be evaluated, columns that have a value of their own, and rows × columns of a
-#: mixed table that is evaluated at once
-MOST_ENUMERATED, MOST_PLAYERS, MOST_ENTRIES = 12, 80, 8_000_000
-#: orders, each with its reverse, that are drawn for a row at least and at most
-LEAST_PAIRS, MOST_PAIRS = 4, 200
-#: columns that have a value of their own where there are few evaluations for many rows
-LEAST_PLAYERS = 10
-#: rows on which columns of wide tables are screened, and groups of columns at first
-SCREENED_ROWS, SCREENED_GROUPS = 8, 200
-#: evaluations × columns
-MOST_VALUES = 12_000_000
-#: errors relative to the largest value that are rounding
-ROUNDING = 1e-9
+#: background rows that are used; their number multiplies the cost of each coalition
+MAX_BACKGROUND_ROWS = 100
+#: players up to which all coalitions, 2 to that power, may be evaluated
+MAX_ENUMERATED_PLAYERS = 12
+#: players of a wide table, whose remaining columns form the last player
+MAX_PLAYERS = 80
+#: players at least, even if evaluations are few for the number of rows
+MIN_PLAYERS = 10
+#: entries of a mixed table that is evaluated in one call, which bounds memory
+MAX_MIXED_ENTRIES = 8_000_000
+#: pairs of an order and its reverse drawn for each row: the minimum, for standard errors
+MIN_ORDER_PAIRS = 4
+#: … and the maximum, beyond which standard errors are small enough
+MAX_ORDER_PAIRS = 200
+#: rows on which the columns of a wide table are screened
+MAX_SCREENED_ROWS = 8
+#: groups of columns at the beginning of the screening
+N_SCREENED_GROUPS = 200
+#: evaluations × columns, which bounds time for wide tables
+MAX_EVALUATED_ENTRIES = 12_000_000
+#: standard errors, relative to the largest value, that are rounding errors
+SHAPLEY_ROUNDING = 1e-9
 
 
 class ShapleyValues(NamedTuple):
-    """Values of shape (rows, players, outputs), the base (outputs,), standard errors, and what they rest on.
+    """Values of shape (rows, players, outputs), the base (outputs,), standard errors, and the sizes of the samples.
 
-    `error` is None where all orders were evaluated, or where the order makes no difference. `players` are the columns
-    that are replaced together: one, unless there are very many.
+    `error` is None if all orders were evaluated, or if the order makes no difference. Each of `players` contains the
+    positions of the columns that are replaced together.
     """
 
     base: Array
@@ -61,28 +70,28 @@ def shapley_values(
     max_evaluations: int = 100_000,
     random_state: int = 0,
 ) -> ShapleyValues:
-    """Divide what a function says of each row, beyond its mean over the background, among the columns.
+    """Divide the difference between the value of a function and its mean over the background among the columns.
 
     Parameters
     ----------
     function : callable
-        Of a table like `X`, with values of shape (rows, outputs).
+        Function of a table like `X` with values of shape (rows, outputs).
     X, background : data frame, array-like or sparse matrix
-        The rows to explain, and rows with usual values. Of many background rows 100 are kept: evenly spaced along their
-        output.
+        The rows to explain, and rows with typical values. Of more than 100 background rows, 100 are used, evenly spaced
+        in the order of their output.
     columns : sequence of int, default=None
-        Positions of the columns that the function depends on; all by default.
+        Positions of the columns on which the function depends; all by default.
     max_evaluations : int, default=100_000
-        Distinct rows that the function is evaluated for, about; fewer for more than 120 columns. There are at least
-        four orders and their reverses for each row, and at most 200. Where columns are too many for that, those that
-        matter least count together.
+        Approximate number of distinct rows for which the function is evaluated; fewer for more than 120 columns. At
+        least four orders and their reverses are evaluated for each row, and at most 200. If there are too many columns
+        for that, those with the least effect are replaced together.
     random_state : int, default=0
-        Which orders and background rows are drawn.
+        Seed of the orders and background rows.
 
     Returns
     -------
     found : ShapleyValues
-        With standard errors where orders were sampled.
+        With standard errors if orders were sampled.
 
     Examples
     --------
@@ -91,18 +100,18 @@ def shapley_values(
     ([0.0], [4.0, 2.0])
     """
     game = _Game.of(function, X, background, columns, random_state)
-    max_evaluations = min(max_evaluations, max(MOST_VALUES // game.keys.shape[1], 1))
-    game = game.merged(max_evaluations)
-    if len(game.players) <= MOST_ENUMERATED and game.cost_of_coalitions() <= max_evaluations:
-        return game.found(_enumerated(game), None, factorial(min(len(game.players), 20)))
-    values, error, orders = _sampled(game, max_evaluations)
-    if error.max(initial=0.0) <= ROUNDING * max(np.abs(values).max(initial=0.0), ROUNDING):
-        return game.found(values, None, orders)
-    return game.found(values, error, orders)
+    max_evaluations = min(max_evaluations, max(MAX_EVALUATED_ENTRIES // game.keys.shape[1], 1))
+    game = game.merge_weak_players(max_evaluations)
+    if len(game.players) <= MAX_ENUMERATED_PLAYERS and game.count_coalition_rows() <= max_evaluations:
+        return game.result(_enumerate_coalitions(game), None, factorial(min(len(game.players), 20)))
+    values, error, orders = _sample_orders(game, max_evaluations)
+    if error.max(initial=0.0) <= SHAPLEY_ROUNDING * max(np.abs(values).max(initial=0.0), SHAPLEY_ROUNDING):
+        return game.result(values, None, orders)
+    return game.result(values, error, orders)
 
 
 class _Game(NamedTuple):
-    """A function, rows and background rows stacked, and the columns that are replaced together."""
+    """A function, the stacked rows and background rows, and the players."""
 
     function: Callable[[Any], Array]
     stacked: StackedRows
@@ -110,7 +119,7 @@ class _Game(NamedTuple):
     background: Array  # positions among the stacked rows
     base: Array
     outputs: Array  # of the rows
-    middle: Array  # the output of the middle background row
+    middle: Array  # output of the background row in the middle of their order
     players: tuple[tuple[int, ...], ...]
     keys: Array  # (stacked rows, columns): random numbers, equal where values are
     random: np.random.Generator
@@ -126,80 +135,80 @@ class _Game(NamedTuple):
             raise DataError("The background has no rows; give at least one.")
         random = np.random.default_rng(seed)
         positions = np.arange(rows, total)
-        if len(positions) > 10 * MOST_BACKGROUND:
-            positions = np.sort(random.choice(positions, 10 * MOST_BACKGROUND, replace=False))
+        if len(positions) > 10 * MAX_BACKGROUND_ROWS:
+            positions = np.sort(random.choice(positions, 10 * MAX_BACKGROUND_ROWS, replace=False))
         whole = np.concatenate([np.arange(rows), positions])
-        outputs = _evaluated(function, stacked, np.broadcast_to(whole[:, None], (len(whole), width)))
-        usual = outputs[rows:]
-        order = np.argsort(np.nan_to_num(usual[:, -1]), kind="stable")
-        if len(order) > MOST_BACKGROUND:
-            order = order[((np.arange(MOST_BACKGROUND) + 0.5) / MOST_BACKGROUND * len(order)).astype(int)]
-        base = np.nan_to_num(_mean(usual[order]))
-        every = [stacked.codes(j) for j in range(width)]
-        keys = np.stack([random.integers(0, 2**63, codes.max() + 2, dtype=np.uint64)[codes] for codes in every], axis=1)
+        outputs = _evaluate(function, stacked, np.broadcast_to(whole[:, None], (len(whole), width)))
+        of_background = outputs[rows:]
+        order = np.argsort(np.nan_to_num(of_background[:, -1]), kind="stable")
+        if len(order) > MAX_BACKGROUND_ROWS:
+            order = order[((np.arange(MAX_BACKGROUND_ROWS) + 0.5) / MAX_BACKGROUND_ROWS * len(order)).astype(int)]
+        base = np.nan_to_num(_finite_mean(of_background[order]))
+        coded = [stacked.codes(j) for j in range(width)]
+        keys = np.stack([random.integers(0, 2**63, codes.max() + 2, dtype=np.uint64)[codes] for codes in coded], axis=1)
         players = tuple((j,) for j in (range(width) if columns is None else columns))
         known = np.where(np.isnan(outputs), base, outputs)
         middle = known[rows + order[len(order) // 2]]
         return cls(function, stacked, rows, positions[order], base, known[:rows], middle, players, keys, random)
 
-    def found(self, values: Array, error: Array | None, orders: int) -> ShapleyValues:
+    def result(self, values: Array, error: Array | None, orders: int) -> ShapleyValues:
         return ShapleyValues(self.base, values, error, self.players, len(self.background), orders)
 
     @property
     def player_keys(self) -> Array:
-        """(stacked rows, players): sums of keys, which wrap around."""
+        """Sums of the keys of the columns of each player, modulo 2⁶⁴, of shape (stacked rows, players)."""
         return np.stack([self.keys[:, list(each)].sum(axis=1, dtype=np.uint64) for each in self.players], axis=1)
 
-    def differing(self) -> Array:
-        """(rows, background rows): how many players differ between them."""
+    def count_differing(self) -> Array:
+        """Count the players that differ between each row and each background row."""
         keys = self.player_keys
         return np.stack([(keys[row] != keys[self.background]).sum(axis=1) for row in range(self.rows)])
 
-    def cost_of_coalitions(self) -> float:
-        """Distinct rows that all coalitions of all rows come to."""
-        return float(np.exp2(self.differing()).sum())
+    def count_coalition_rows(self) -> float:
+        """Count the distinct mixed rows of all coalitions of all rows."""
+        return float(np.exp2(self.count_differing()).sum())
 
     def values(self, row: Array, other: Array, joined: Callable[[Array], Array], keys: Array) -> Array:
-        """f of mixed rows: the players of `joined(items)` are those of `row`, the others those of `other`.
+        """Evaluate f for mixed rows: players in the mask `joined(items)` are those of `row`, others those of `other`.
 
-        `keys` are equal where mixed rows are; each is evaluated once.
+        Mixed rows with equal `keys` are equal, and are evaluated once.
         """
         width = self.keys.shape[1]
         owner = np.full(width, len(self.players))  # columns without a player stay those of the row
         for k, columns in enumerate(self.players):
             owner[list(columns)] = k
-        _, first, again = np.unique(keys, return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         found = []
-        for some in _batches(first, MOST_ENTRIES // width):
+        for some in _batches(first, MAX_MIXED_ENTRIES // width):
             kept = np.column_stack([joined(some), np.ones(len(some), dtype=bool)])[:, owner]
             index = np.where(kept, row[some][:, None], other[some][:, None])
-            found.append(_evaluated(self.function, self.stacked, index))
+            found.append(_evaluate(self.function, self.stacked, index))
         values = np.concatenate(found)
-        return np.asarray(np.where(np.isnan(values), self.base, values)[np.ravel(again)])
+        return np.asarray(np.where(np.isnan(values), self.base, values)[np.ravel(inverse)])
 
-    def merged(self, max_evaluations: int) -> _Game:
-        """The game with one player for all columns that matter little, where columns are many.
+    def merge_weak_players(self, max_evaluations: int) -> _Game:
+        """Return the game with one player for all columns of little effect, if there are too many columns.
 
-        Groups of columns are screened by the change of f as they become those of the middle background row; those with
-        the largest are parted and screened again, until they are single columns.
+        Groups of columns are screened by the change of f if they are replaced by those of the middle background row.
+        Those with the largest change are split and screened again, until they are single columns.
         """
-        most = int(np.clip(max_evaluations // (2 * LEAST_PAIRS * self.rows), LEAST_PLAYERS, MOST_PLAYERS))
+        most = int(np.clip(max_evaluations // (2 * MIN_ORDER_PAIRS * self.rows), MIN_PLAYERS, MAX_PLAYERS))
         if len(self.players) <= most:
             return self
-        groups = _parted([j for (j,) in self.players], SCREENED_GROUPS)
+        groups = _split([j for (j,) in self.players], N_SCREENED_GROUPS)
         rest: list[int] = []
         while True:
-            effect = self._screened(groups, max_evaluations)
+            effect = self._screen(groups, max_evaluations)
             order = np.argsort(-effect, kind="stable").tolist()
             rest += [column for k in order[most - 1 :] for column in groups[k]]
             groups = [groups[k] for k in order[: most - 1]]
             if all(len(group) == 1 for group in groups):
                 return self._replace(players=(*sorted(groups), tuple(sorted(rest))))
-            groups = [part for group in groups for part in _parted(list(group), 6)]
+            groups = [part for group in groups for part in _split(list(group), 6)]
 
-    def _screened(self, groups: list[tuple[int, ...]], max_evaluations: int) -> Array:
-        """The mean change of f, over some rows, as each group becomes that of the middle background row."""
-        screened = max(1, min(SCREENED_ROWS, self.rows, max_evaluations // (20 * len(groups))))
+    def _screen(self, groups: list[tuple[int, ...]], max_evaluations: int) -> Array:
+        """Return the mean change of f over some rows if each group is replaced by that of the middle background row."""
+        screened = max(1, min(MAX_SCREENED_ROWS, self.rows, max_evaluations // (20 * len(groups))))
         several = len(groups) + 1  # the last leaves no group out
         row = np.repeat(np.linspace(0, self.rows - 1, screened).astype(int), several)
         other = np.full(len(row), self.background[len(self.background) // 2])
@@ -211,17 +220,17 @@ class _Game(NamedTuple):
         return np.asarray(np.abs(values[:, :-1] - values[:, -1:]).mean(axis=(0, 2)))
 
 
-def _parted(columns: list[int], parts: int) -> list[tuple[int, ...]]:
+def _split(columns: list[int], parts: int) -> list[tuple[int, ...]]:
     return [tuple(part.tolist()) for part in np.array_split(columns, min(parts, len(columns)))]
 
 
-def _evaluated(function: Callable[[Any], Array], stacked: StackedRows, index: Array) -> Array:
-    parts = [function(stacked.mix(some)) for some in _batches(index, max(1, MOST_ENTRIES // index.shape[1]))]
+def _evaluate(function: Callable[[Any], Array], stacked: StackedRows, index: Array) -> Array:
+    parts = [function(stacked.mix(some)) for some in _batches(index, max(1, MAX_MIXED_ENTRIES // index.shape[1]))]
     return np.concatenate([np.asarray(part, dtype=float) for part in parts])
 
 
-def _mean(outputs: Array) -> Array:
-    """The mean of those outputs that are numbers."""
+def _finite_mean(outputs: Array) -> Array:
+    """Return the mean of the finite outputs."""
     finite = np.isfinite(outputs)
     return np.asarray(np.where(finite, outputs, 0.0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1))
 
@@ -231,8 +240,8 @@ def _batches(items: Array, most: int) -> Iterator[Array]:
         yield items[start : start + max(most, 1)]
 
 
-def _enumerated(game: _Game) -> Array:
-    """The mean marginal over all coalitions, weighted by the share of orders in which they come first."""
+def _enumerate_coalitions(game: _Game) -> Array:
+    """Return the mean marginals over all coalitions, weighted by the share of orders that begin with the coalition."""
     p, m = len(game.players), len(game.background)
     members = (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1  # (coalitions, players)
     size = members.sum(axis=1)
@@ -241,14 +250,14 @@ def _enumerated(game: _Game) -> Array:
     inside, outside = members.astype(np.uint64), (~members).astype(np.uint64)
     theirs = outside @ keys[game.background].T  # (coalitions, background rows)
     worth = np.empty((game.rows, 2**p, len(game.base)))
-    for rows in _batches(np.arange(game.rows), MOST_ENTRIES // (2**p * m)):
+    for rows in _batches(np.arange(game.rows), MAX_MIXED_ENTRIES // (2**p * m)):
         shape = (len(rows), 2**p, m)
         mine = keys[rows] @ inside.T
         coalition = np.broadcast_to(np.arange(2**p)[:, None], shape).ravel()
         values = game.values(
             np.broadcast_to(rows[:, None, None], shape).ravel(),
             np.broadcast_to(game.background, shape).ravel(),
-            partial(_members_of, members, coalition),
+            partial(_select_members, members, coalition),
             (mine[:, :, None] + theirs).ravel(),
         )
         worth[rows] = values.reshape(*shape, -1).mean(axis=2)
@@ -260,45 +269,45 @@ def _enumerated(game: _Game) -> Array:
     return np.stack(found, axis=1) if found else np.zeros((game.rows, 0, len(game.base)))
 
 
-def _members_of(members: Array, coalition: Array, items: Array) -> Array:
+def _select_members(members: Array, coalition: Array, items: Array) -> Array:
     return np.asarray(members[coalition[items]])
 
 
-def _sampled(game: _Game, max_evaluations: int) -> tuple[Array, Array, int]:
-    """Means and standard errors over orders and their reverses, and the number of orders for each row.
+def _sample_orders(game: _Game, max_evaluations: int) -> tuple[Array, Array, int]:
+    """Return means and standard errors over orders and their reverses, and the number of orders for each row.
 
-    Where evaluations suffice, every background row is met by two orders or more, each with its reverse, and the error
-    is that of sampling orders: none for a function of pairs of columns, for which an order and its reverse average to
-    the exact value. Otherwise some background rows are met once, and the error is that of sampling both; the effect of
-    each player by itself, whose mean over the background is known, is a control variate.
+    With enough evaluations, every background row is used in two or more orders, each with its reverse, and the error is
+    that of sampling orders. It is zero for a sum of functions of two columns, for which an order and its reverse
+    average to the exact value. Otherwise each row uses some background rows once, and the error is that of sampling
+    both; the effect of each player alone, whose mean over the background is known, is a control variate.
     """
     n, p, m = game.rows, len(game.players), len(game.background)
-    differing = max(1.0, 2 * float(game.differing().mean(axis=1).sum()))
-    pairs = min(max(LEAST_PAIRS, int(max_evaluations / differing)), MOST_PAIRS)
+    differing = max(1.0, 2 * float(game.count_differing().mean(axis=1).sum()))
+    pairs = min(max(MIN_ORDER_PAIRS, int(max_evaluations / differing)), MAX_ORDER_PAIRS)
     balanced = pairs >= 2 * m
     effects = None
     if not balanced and (cost := p * (n + m)) <= max_evaluations / 3:
-        effects = _effects(game)
-        pairs = min(max(LEAST_PAIRS, int((max_evaluations - cost) / differing)), MOST_PAIRS)
-    met, repeats = (m, pairs // m) if balanced else (min(pairs, m), 1)
+        effects = _single_effects(game)
+        pairs = min(max(MIN_ORDER_PAIRS, int((max_evaluations - cost) / differing)), MAX_ORDER_PAIRS)
+    used, repeats = (m, pairs // m) if balanced else (min(pairs, m), 1)
     means, variances = [], []
-    for rows in _batches(np.arange(n), MOST_ENTRIES // (met * repeats * 2 * (p + 1) * len(game.base))):
-        added, other = _marginals(game, rows, met, repeats)
-        drawn = added.mean(axis=3)  # (rows, met, repeats, players, outputs)
+    for rows in _batches(np.arange(n), MAX_MIXED_ENTRIES // (used * repeats * 2 * (p + 1) * len(game.base))):
+        added, other = _sample_marginals(game, rows, used, repeats)
+        drawn = added.mean(axis=3)  # (rows, used, repeats, players, outputs)
         each = drawn.mean(axis=2)
         if effects is not None:
-            each = _controlled(each, effects[rows], effects[other], effects[game.background].mean(axis=0))
+            each = _apply_control_variate(each, effects[rows], effects[other], effects[game.background].mean(axis=0))
         variance = drawn.var(axis=2, ddof=1).mean(axis=1) / repeats if balanced else each.var(axis=1, ddof=1)
         means.append(each.mean(axis=1))
-        variances.append(variance / met)
+        variances.append(variance / used)
     values, variance = np.concatenate(means), np.concatenate(variances)
-    return _completed(game, values, variance), np.sqrt(variance), 2 * met * repeats
+    return _complete(game, values, variance), np.sqrt(variance), 2 * used * repeats
 
 
-def _effects(game: _Game) -> Array:
-    """f of the middle background row with one player of each stacked row, less f of that row.
+def _single_effects(game: _Game) -> Array:
+    """Return the change of f at the middle background row if one player is replaced by that of each stacked row.
 
-    The shape is (stacked rows, players, outputs); rows that are neither explained nor background are left out as 0.
+    The shape is (stacked rows, players, outputs); it is 0 for rows that are neither explained nor background.
     """
     p = len(game.players)
     middle = game.background[len(game.background) // 2]
@@ -313,29 +322,29 @@ def _effects(game: _Game) -> Array:
     return found
 
 
-def _controlled(each: Array, mine: Array, theirs: Array, usual: Array) -> Array:
-    """Marginals (rows, met, players, outputs) less what is due to the background rows that happened to be met."""
-    control = mine[:, None] - theirs
+def _apply_control_variate(each: Array, of_rows: Array, of_used: Array, of_background: Array) -> Array:
+    """Subtract from marginals (rows, used, players, outputs) the effect of the choice of background rows."""
+    control = of_rows[:, None] - of_used
     moved = control - control.mean(axis=1, keepdims=True)
     explained = (moved * (each - each.mean(axis=1, keepdims=True))).sum(axis=(0, 1))
     slope = np.divide(
         explained, (moved**2).sum(axis=(0, 1)), out=np.zeros_like(explained), where=moved.any(axis=(0, 1))
     )
-    return np.asarray(each - slope * (control - (mine - usual)[:, None]))
+    return np.asarray(each - slope * (control - (of_rows - of_background)[:, None]))
 
 
-def _marginals(game: _Game, rows: Array, met: int, repeats: int) -> tuple[Array, Array]:
-    """Return what each player adds as it is replaced, and the background rows met, of shape (rows, met).
+def _sample_marginals(game: _Game, rows: Array, used: int, repeats: int) -> tuple[Array, Array]:
+    """Return the marginals of the players in random orders, and the background rows used, of shape (rows, used).
 
-    The former has the shape (rows, background rows met, repeats, 2, players, outputs), the third axis of which is an
-    order and its reverse. Background rows are evenly spaced along their output.
+    Marginals have the shape (rows, used background rows, repeats, 2, players, outputs), with an order and its reverse
+    along the fourth axis. Background rows are evenly spaced in the order of their output.
     """
     n, p, m = len(rows), len(game.players), len(game.background)
-    shape = (n, met, repeats, 2, p)
-    order = np.argsort(game.random.random((n, met, repeats, p)), axis=3)
+    shape = (n, used, repeats, 2, p)
+    order = np.argsort(game.random.random((n, used, repeats, p)), axis=3)
     order = np.stack([order, order[..., ::-1]], axis=3)
     rank = np.argsort(order, axis=4)
-    places = ((np.arange(met) + game.random.random((n, 1))) * (m / met)).astype(int) % m
+    places = ((np.arange(used) + game.random.random((n, 1))) * (m / used)).astype(int) % m
     other = game.background[places]
     keys = game.player_keys
     theirs = keys[other][:, :, None, None, :]
@@ -343,24 +352,24 @@ def _marginals(game: _Game, rows: Array, met: int, repeats: int) -> tuple[Array,
     start = np.broadcast_to(theirs.sum(axis=4, dtype=np.uint64)[..., None], (*shape[:-1], 1))
     mixed = np.concatenate([start, np.take_along_axis(gained, order, axis=4)], axis=4)
     steps = (*shape[:-1], p + 1)
-    walk = np.broadcast_to(np.arange(n * met * repeats * 2).reshape(*shape[:-1], 1), steps).ravel()
+    sequence = np.broadcast_to(np.arange(n * used * repeats * 2).reshape(*shape[:-1], 1), steps).ravel()
     step = np.broadcast_to(np.arange(p + 1), steps).ravel()
     ranks = rank.reshape(-1, p)
     values = game.values(
         np.broadcast_to(rows[:, None, None, None, None], steps).ravel(),
         np.broadcast_to(other[:, :, None, None, None], steps).ravel(),
-        lambda items: ranks[walk[items]] < step[items][:, None],
+        lambda items: ranks[sequence[items]] < step[items][:, None],
         np.cumsum(mixed, axis=4, dtype=np.uint64).ravel(),
     )
-    added = np.diff(values.reshape(*steps, -1), axis=4)  # in the order of the walk
+    added = np.diff(values.reshape(*steps, -1), axis=4)  # in the order of the sequence
     return np.asarray(np.take_along_axis(added, rank[..., None], axis=4)), other
 
 
-def _completed(game: _Game, values: Array, variance: Array) -> Array:
-    """Values that sum to f(x) − base: what is missing is divided by the variances of the estimates.
+def _complete(game: _Game, values: Array, variance: Array) -> Array:
+    """Distribute the difference between f(x) − base and the sum of the values in proportion to their variances.
 
-    Something is missing where not every background row was met. A player without variance, such as a column that the
-    function does not depend on, keeps its value, unless no player has any.
+    The difference is zero if every background row was used. A player without variance, such as a column on which the
+    function does not depend, keeps its value, unless no player has variance.
     """
     missing = game.outputs - game.base - values.sum(axis=1)
     weight = np.where((variance > 0).any(axis=1, keepdims=True), variance, np.abs(values))

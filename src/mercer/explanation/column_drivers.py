@@ -1,4 +1,4 @@
-"""The columns that move what a model says most, with the direction of each."""
+"""The columns with the largest effects on the output of a model, and the direction of each effect."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ from mercer._typing import Array
 from mercer.data import Kind, Schema, Table
 from mercer.data.dates import days_of_labels
 from mercer.explanation._background import read_formats
-from mercer.explanation._shapley import LEAST_PAIRS, MOST_PLAYERS
+from mercer.explanation._shapley import MAX_PLAYERS, MIN_ORDER_PAIRS
 from mercer.explanation.explanation import Explanation, explain_exactly, explain_rows
 from mercer.report.wording import format_value, join_words, shorten
 
-#: rank correlation of values and contributions from which a column has one direction, and the share of rows that a
-#: level has at least where it is named
-ONE_DIRECTION, FREQUENT = 0.5, 0.02
-#: the same of the mean contributions of levels that are numbers
-HARDLY_AN_EXCEPTION = 0.8
-#: rows that are explained where that takes one pass, and that others are held against
-MOST_ROWS = 1000
-#: rows that are explained at least
-LEAST_ROWS = 10
-#: words of a text that raise the output, and that lower it
-MOST_WORDS = 3
-#: characters of a level that is named
-LONGEST_LEVEL = 40
-ORDERED = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.COUNTS})
-#: a mean distance that is rounding
-NOTHING = 1e-12
+#: rank correlation between values and contributions from which a column has one direction
+MIN_MONOTONE_CORRELATION = 0.5
+#: rank correlation between numeric codes and their mean contributions from which the codes are ordered
+MIN_ORDER_CORRELATION = 0.8
+#: share of the rows that a level must have in order to be named
+MIN_LEVEL_SHARE = 0.02
+#: rows explained if the model is a sum over columns, and background rows otherwise
+MAX_DRIVER_ROWS = 1000
+#: rows explained at least, even if evaluations are few for the number of columns
+MIN_EXPLAINED_ROWS = 10
+#: words of a text named for raising the output, and for lowering it
+MAX_DRIVER_WORDS = 3
+#: characters of a named level
+MAX_LEVEL_LENGTH = 40
+#: kinds whose values have an order
+ORDERED_KINDS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.COUNTS})
+#: mean absolute effect up to which a column has no effect beyond rounding
+DRIVER_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Driver:
-    """A column, and how it moves what a model says.
+    """A column and its effect on the output of a model.
 
     Attributes
     ----------
@@ -46,13 +48,13 @@ class Driver:
     direction : str
         In words: "higher values make yes more likely", or the levels that raise and lower the prediction most.
     size : float
-        The mean distance of its contribution from its mean, over rows: in log odds, or in units of the prediction.
+        Mean absolute deviation of the contribution from its mean over rows, in log odds or units of the prediction.
     error : float
         The standard error of the size.
     sign : {-1, 0, 1}
-        Whether higher values raise (1) or lower (-1) the output; 0 where it depends, and of categories and text.
+        1 if higher values raise the output, -1 if they lower it; 0 otherwise, and for categories and text.
     of : str
-        What is moved: "log odds of yes".
+        The output, such as "log odds of yes".
     """
 
     column: str
@@ -75,22 +77,22 @@ def drivers(
     max_evaluations: int = 40_000,
     random_state: int = 0,
 ) -> list[Driver]:
-    """Rank columns by how far they move what a fitted model says from row to row.
+    """Rank columns by the mean size of their effect on the output of a fitted model.
 
     Parameters
     ----------
     model : fitted estimator or Pipeline
         Any classifier or regressor: see `explain_rows`.
     X : data frame, array-like or sparse matrix
-        Rows as the model takes them, such as those of the fit.
+        Rows that the model accepts, such as those of the fit.
     most : int, default=None
-        How many drivers are returned; all columns that move anything by default.
+        Number of drivers to return; by default all columns with an effect.
     max_rows : int, default=60
-        Rows of `X` that are explained where a model is not a sum over columns; 1,000 where it is one.
+        Rows of `X` to explain if the model is not a sum over columns; otherwise 1,000 are explained.
     max_evaluations : int, default=40_000
-        Rows that the model predicts, about.
+        Approximate number of rows that the model predicts.
     random_state : int, default=0
-        Which rows are drawn.
+        Seed of the drawn rows.
 
     Returns
     -------
@@ -106,31 +108,29 @@ def drivers(
     """
     table = Table.of(read_formats(model, X), dates=True)
     random = np.random.default_rng(random_state)
-    explanation, rows = _explained(model, table, random, max_rows, max_evaluations, random_state)
-    return summarize_drivers(explanation, table.take(rows), schema=_schema(table), most=most)
+    explanation, rows = _explain_some_rows(model, table, random, max_rows, max_evaluations, random_state)
+    schema = Schema.of(table) if table.library == "scipy" else Schema.infer(table)
+    return summarize_drivers(explanation, table.take(rows), schema=schema, most=most)
 
 
-def _explained(
+def _explain_some_rows(
     model: Any, table: Table, random: np.random.Generator, max_rows: int, max_evaluations: int, seed: int
 ) -> tuple[Explanation, Array]:
-    """An explanation of many rows where that is cheap, else of few."""
+    """Explain many rows if the model is a sum over columns, otherwise few; return their positions, too."""
     order = random.permutation(table.n_rows)
-    # of many columns each has a value of its own only where there are evaluations enough for every row
-    affordable = max_evaluations // (2 * LEAST_PAIRS * min(table.n_columns, MOST_PLAYERS))
-    many, few = np.sort(order[:MOST_ROWS]), np.sort(order[: min(max_rows, max(affordable, LEAST_ROWS))])
-    usual = table.take(many).native
+    # more rows would leave too few evaluations per row for a value of each column
+    affordable = max_evaluations // (2 * MIN_ORDER_PAIRS * min(table.n_columns, MAX_PLAYERS))
+    many = np.sort(order[:MAX_DRIVER_ROWS])
+    few = np.sort(order[: min(max_rows, max(affordable, MIN_EXPLAINED_ROWS))])
+    background = table.take(many).native
     if explain_exactly(model, table.take(few[:1]).native) is not None:
-        exact = explain_exactly(model, usual)
+        exact = explain_exactly(model, background)
         if exact is not None:
             return exact, many
     sampled = explain_rows(
-        model, table.take(few).native, background=usual, max_evaluations=max_evaluations, random_state=seed
+        model, table.take(few).native, background=background, max_evaluations=max_evaluations, random_state=seed
     )
     return sampled, few
-
-
-def _schema(table: Table) -> Schema:
-    return Schema.of(table) if table.library == "scipy" else Schema.infer(table)
 
 
 def summarize_drivers(
@@ -138,38 +138,38 @@ def summarize_drivers(
 ) -> list[Driver]:
     """Rank the columns of an explanation of the rows of a table.
 
-    Words of a column of text count together. Of several classes, the direction is that of the class that the column
-    moves most.
+    The words of a column of text are added up. With several classes, the direction refers to the class on which the
+    column has the largest effect.
     """
     kinds = {column.name: column.kind for column in schema}
     found = []
-    for name, members in _by_column(explanation.names, table.names).items():
+    for name, members in _group_by_column(explanation.names, table.names).items():
         parts = explanation.contributions[:, members]
-        moved = np.abs(parts.sum(axis=1) - parts.sum(axis=1).mean(axis=0))  # (rows, outputs)
-        output = int(moved.mean(axis=0).argmax())
-        size = float(moved.mean())
-        if not size > NOTHING:
+        deviations = np.abs(parts.sum(axis=1) - parts.sum(axis=1).mean(axis=0))  # (rows, outputs)
+        output = int(deviations.mean(axis=0).argmax())
+        size = float(deviations.mean())
+        if not size > DRIVER_ROUNDING:
             continue
         effect = _Effect.on(explanation, output)
         if len(members) > 1 or name not in table.names:
-            direction, sign = _of_words(parts[..., output], [explanation.names[j] for j in members], effect), 0
+            direction, sign = _describe_words(parts[..., output], [explanation.names[j] for j in members], effect), 0
         else:
-            direction, sign = _direction(table, name, kinds.get(name, Kind.NUMBER), parts[:, 0, output], effect)
-        found.append(Driver(name, direction, size, _error(explanation, members, moved), sign, effect.of))
-    # columns that count together, of very wide tables, come last
+            direction, sign = _describe_column(table, name, kinds.get(name, Kind.NUMBER), parts[:, 0, output], effect)
+        found.append(Driver(name, direction, size, _standard_error(explanation, members, deviations), sign, effect.of))
+    # columns of a wide table that were replaced together come last
     return sorted(found, key=lambda driver: (driver.column.startswith("("), -driver.size))[:most]
 
 
 def common_output(found: Sequence[Driver]) -> str:
-    """Return what drivers move, without the class where they name several."""
+    """Return the output that drivers refer to, without the class if they refer to several."""
     outputs = {driver.of for driver in found}
     if len(outputs) == 1:
         return outputs.pop()
     return min(outputs).partition(" of ")[0] if outputs else "prediction"
 
 
-def _by_column(names: Sequence[str], columns: Sequence[str]) -> dict[str, list[int]]:
-    """Positions of names by the column that they are of: itself, or that of its words, "column[word]"."""
+def _group_by_column(names: Sequence[str], columns: Sequence[str]) -> dict[str, list[int]]:
+    """Group the positions of names by column: the name itself, or "column" for its words "column[word]"."""
     known = set(columns)
     found: dict[str, list[int]] = {}
     for j, name in enumerate(names):
@@ -179,7 +179,7 @@ def _by_column(names: Sequence[str], columns: Sequence[str]) -> dict[str, list[i
 
 
 class _Effect(NamedTuple):
-    """An output, and words for values that raise or lower it."""
+    """An output, and phrases for values that raise or lower it."""
 
     of: str
     label: str | None
@@ -193,22 +193,22 @@ class _Effect(NamedTuple):
 
     @property
     def noun(self) -> str:
-        """Name what rises with the output: a logarithm rises with the prediction."""
+        """The quantity that rises with the output: for a logarithm of the prediction, the prediction."""
         return "prediction" if "predict" in self.of else self.of
 
-    def of_many(self, subject: str, raises: bool) -> str:
+    def describe_values(self, subject: str, raises: bool) -> str:
         if self.label is None:
             return f"{subject} {'raise' if raises else 'lower'} the {self.noun}"
         return f"{subject} make {self.label} {'more' if raises else 'less'} likely"
 
-    def of_levels(self, highest: str, lowest: str, several: bool) -> str:
+    def describe_levels(self, highest: str, lowest: str, several: bool) -> str:
         most = " most" if several else ""
         if self.label is None:
             return f"{highest!r} raises the {self.noun}{most}, {lowest!r} lowers it{most}"
         ends = ("most likely", "least likely") if several else ("more likely", "less likely")
         return f"{highest!r} makes {self.label} {ends[0]}, {lowest!r} {ends[1]}"
 
-    def of_words(self, raising: list[str], lowering: list[str]) -> str:
+    def describe_words(self, raising: list[str], lowering: list[str]) -> str:
         higher, lower = ("raise", "lower") if self.label is None else ("more likely", "less likely")
         parts = []
         for words, way in ((raising, higher), (lowering, lower)):
@@ -223,86 +223,88 @@ class _Effect(NamedTuple):
         return f"the {self.noun}" if self.label is None else f"how likely {self.label} is"
 
 
-def _error(explanation: Explanation, members: list[int], moved: Array) -> float:
-    """The standard error of a mean over rows; errors of sampled contributions add to it."""
-    over_rows = moved.mean(axis=1).var(ddof=1) / len(moved) if len(moved) > 1 else 0.0
-    sampled = 0.0 if explanation.error is None else float(np.square(explanation.error[:, members]).mean()) / len(moved)
+def _standard_error(explanation: Explanation, members: list[int], deviations: Array) -> float:
+    """Return the standard error of a mean over rows, including the errors of sampled contributions."""
+    n = len(deviations)
+    over_rows = deviations.mean(axis=1).var(ddof=1) / n if n > 1 else 0.0
+    sampled = 0.0 if explanation.error is None else float(np.square(explanation.error[:, members]).mean()) / n
     return float(np.sqrt(over_rows + sampled))
 
 
-def _direction(table: Table, name: str, kind: Kind, added: Array, effect: _Effect) -> tuple[str, int]:
-    """Words, and the sign of a column whose values are in order."""
+def _describe_column(table: Table, name: str, kind: Kind, added: Array, effect: _Effect) -> tuple[str, int]:
+    """Describe the effect of a column in words, and return its sign if the values are ordered."""
     position = table.names.index(name)
     if kind is Kind.TEXT:
         return f"its words move {effect.moved}", 0
     if kind is Kind.DATE:
         typed = table.kinds[position] is Kind.DATE
         days = table.days(position) if typed else days_of_labels(table.coded(position))
-        return _of_amounts(days, added, "later dates", effect)
-    if table.library == "scipy" or (kind in ORDERED and table.kinds[position].numeric):
-        return _of_amounts(table.numbers([position])[:, 0], added, "higher values", effect)
-    if kind is Kind.CODE and table.kinds[position].numeric:  # names, unless they have an order after all
+        return _describe_amounts(days, added, "later dates", effect)
+    if table.library == "scipy" or (kind in ORDERED_KINDS and table.kinds[position].numeric):
+        return _describe_amounts(table.numbers([position])[:, 0], added, "higher values", effect)
+    if kind is Kind.CODE and table.kinds[position].numeric:  # codes may be ordered nevertheless
         numbers = table.numbers([position])[:, 0]
-        words, sign = _of_amounts(numbers, added, "higher values", effect)
+        words, sign = _describe_amounts(numbers, added, "higher values", effect)
         if sign and _is_ordered(numbers, added):
             return words, sign
-    return _of_levels(table, position, added, effect), 0
+    return _describe_levels(table, position, added, effect), 0
 
 
 def _is_ordered(values: Array, added: Array) -> bool:
-    """Whether the mean contribution of the levels rises, or falls, with hardly an exception."""
+    """Return whether the mean contribution of the levels rises or falls with few exceptions."""
     levels = np.unique(values[np.isfinite(values)])
     if len(levels) < 3:
         return False
     means = np.array([added[values == level].mean() for level in levels])
-    return bool(abs(np.corrcoef(rankdata(levels), rankdata(means))[0, 1]) >= HARDLY_AN_EXCEPTION)
+    return bool(abs(np.corrcoef(rankdata(levels), rankdata(means))[0, 1]) >= MIN_ORDER_CORRELATION)
 
 
-def _of_amounts(values: Array, added: Array, higher: str, effect: _Effect) -> tuple[str, int]:
+def _describe_amounts(values: Array, added: Array, higher: str, effect: _Effect) -> tuple[str, int]:
     added = added - added.mean()
     known = np.isfinite(values)
     if known.sum() < 3 or np.ptp(values[known]) == 0 or np.ptp(added[known]) == 0:
         return f"missing values move {effect.moved}", 0
     ranks, heights = rankdata(values[known]), rankdata(added[known])
     correlation = float(np.corrcoef(ranks, heights)[0, 1])
-    if correlation >= ONE_DIRECTION:
-        return effect.of_many(higher, True), 1
-    if correlation <= -ONE_DIRECTION:
-        return effect.of_many(higher, False), -1
+    if correlation >= MIN_MONOTONE_CORRELATION:
+        return effect.describe_values(higher, True), 1
+    if correlation <= -MIN_MONOTONE_CORRELATION:
+        return effect.describe_values(higher, False), -1
     third = np.quantile(values[known], [1 / 3, 2 / 3])
     inner = (values[known] > third[0]) & (values[known] <= third[1])
     if inner.any() and not inner.all():
         gap = added[known][inner].mean() - added[known][~inner].mean()
         if abs(gap) > 0.5 * np.abs(added[known]).mean():
-            return effect.of_many("middle values", bool(gap > 0)), 0
+            return effect.describe_values("middle values", bool(gap > 0)), 0
     return f"moves {effect.moved} in both directions, depending on other columns", 0
 
 
-def _of_levels(table: Table, position: int, added: Array, effect: _Effect) -> str:
-    """The levels that add most and least on average, among those that are not rare."""
+def _describe_levels(table: Table, position: int, added: Array, effect: _Effect) -> str:
+    """Name the levels with the largest and the smallest mean contribution among those that are not rare."""
     coded = table.coded(position)
-    texts = [shorten(label if isinstance(label, str) else format_value(label), LONGEST_LEVEL) for label in coded.labels]
+    labels = [label if isinstance(label, str) else format_value(label) for label in coded.labels]
+    texts = [shorten(label, MAX_LEVEL_LENGTH) for label in labels]
     texts.append("missing")
     means = {}
     for code in np.unique(coded.codes).tolist():
         inside = coded.codes == code
-        if inside.mean() >= FREQUENT:
+        if inside.mean() >= MIN_LEVEL_SHARE:
             means[texts[code]] = float(added[inside].mean())
     if len(means) < 2:
         return f"rare levels move {effect.moved}"
     highest, lowest = max(means, key=lambda text: means[text]), min(means, key=lambda text: means[text])
-    return effect.of_levels(highest, lowest, len(means) > 2)
+    return effect.describe_levels(highest, lowest, len(means) > 2)
 
 
-def _of_words(parts: Array, names: Sequence[str], effect: _Effect) -> str:
-    """The words that raise and lower the output most, over all rows."""
+def _describe_words(parts: Array, names: Sequence[str], effect: _Effect) -> str:
+    """Name the words that raise and lower the output most, over all rows."""
     if len(names) == 1:
         return f"moves {effect.moved}"
-    # a word that does not occur adds nothing; a frequent one need not add as much each time as a rare one
+    # the root mean square gives rare words with large contributions more weight than the mean would
     weight = np.sign(parts.mean(axis=0)) * np.sqrt(np.square(parts).mean(axis=0))
     words = [repr(name.partition("[")[2].rstrip("]")) for name in names]
-    # what a text adds beside its words, of models that are not sums, is none of them
+    # the contribution of the rest of a text, with the empty name, is not a word
     order = [j for j in np.argsort(-weight, kind="stable").tolist() if words[j] != "''"]
-    raising = [words[j] for j in order[:MOST_WORDS] if weight[j] > 0]
-    lowering = [words[j] for j in order[::-1][:MOST_WORDS] if weight[j] < 0]
-    return effect.of_words(raising, lowering)
+    raising = [words[j] for j in order[:MAX_DRIVER_WORDS] if weight[j] > 0]
+    lowering = [words[j] for j in order[::-1][:MAX_DRIVER_WORDS] if weight[j] < 0]
+    return effect.describe_words(raising, lowering)

@@ -1,4 +1,4 @@
-"""Scores of models as sums over columns."""
+"""Scores of models as sums over columns, outputs to explain, and values of rows as text."""
 
 from __future__ import annotations
 
@@ -20,23 +20,32 @@ from mercer.data import Kind, Table
 from mercer.data.select import names_of
 from mercer.decision import Calibrated, ConformalClassifier, ConformalRegressor, Decision
 from mercer.decision.wrapped import probabilities
-from mercer.explanation.coefficients import of_pairs
+from mercer.explanation.coefficients import has_pairwise_coefficients
 from mercer.matrices import Encoded
 from mercer.naive_bayes import GaussianNB, NaiveBayes
 from mercer.naive_bayes.parts import NumbersPart
 from mercer.preprocessing import TableFeatures
 from mercer.report.wording import format_value, shorten
 
-# What each column says by itself in models that describe columns one by one.
+#: columns of a joint distribution that its name lists
+MAX_JOINT_NAMES = 5
+#: distance of probabilities from 0 and 1 in models that are not sums over columns, so that log odds are finite
+PROBABILITY_MARGIN = 1e-4
+#: rows × features × scores of the contributions, which bounds memory
+MAX_CONTRIBUTIONS = 50_000_000
+LOG_ODDS = "log odds"
+AGAINST_AVERAGE = "log odds against the average class"
+SCORE = "score"
+PREDICTION = "prediction"
+MISSING_TEXT = "missing"
 
-#: columns that are described together are called by these many of their names
-MOST_NAMES = 5
+# Likelihoods of single columns.
 
 
 class ColumnLikelihoods(NamedTuple):
     """log p(y) of shape (classes,), names, and log p(x_j|y) of shape (rows, names, classes).
 
-    Their sum over all names is log p(x, y). Columns that are described together have one name.
+    Their sum over all names is log p(x, y). Columns with a joint distribution have one name.
     """
 
     log_prior: Array
@@ -45,7 +54,7 @@ class ColumnLikelihoods(NamedTuple):
 
 
 def column_likelihoods(model: NaiveBayes | GaussianNB, X: Any) -> ColumnLikelihoods:
-    """Of a fitted model, in the order of the columns.
+    """Return the likelihoods of a fitted model by columns, in their order.
 
     Examples
     --------
@@ -60,28 +69,28 @@ def column_likelihoods(model: NaiveBayes | GaussianNB, X: Any) -> ColumnLikeliho
     if isinstance(model, GaussianNB):
         rows = np.asarray(model._check_X(X, reset=False), dtype=float)
         return ColumnLikelihoods(
-            model._log_prior(), tuple(column_names(model)), np.stack(_one_by_one(model._scores, rows), axis=1)
+            model._log_prior(), tuple(column_names(model)), np.stack(_score_single_columns(model._scores, rows), axis=1)
         )
     table = model._check_X(X, reset=False)
     names: list[str] = []
-    said: list[Array] = []
+    likelihoods: list[Array] = []
     for conditional, block in zip(model._conditionals, model._block(table, slice(0, table.n_rows)), strict=True):
         part = conditional.part
         if isinstance(part, NumbersPart) and len(part.names) > 1:
             names += part.names
-            said += _one_by_one(conditional.score, block)
+            likelihoods += _score_single_columns(conditional.score, block)
         else:
-            names.append(", ".join(part.names[:MOST_NAMES]) + ("…" if len(part.names) > MOST_NAMES else ""))
-            said.append(conditional.score(block))
+            names.append(", ".join(part.names[:MAX_JOINT_NAMES]) + ("…" if len(part.names) > MAX_JOINT_NAMES else ""))
+            likelihoods.append(conditional.score(block))
     place = {name: j for j, name in enumerate(column_names(model))}
     order = np.argsort([place.get(name, len(place)) for name in names], kind="stable")
     return ColumnLikelihoods(
-        model._log_prior(), tuple(names[j] for j in order.tolist()), np.stack(said, axis=1)[:, order]
+        model._log_prior(), tuple(names[j] for j in order.tolist()), np.stack(likelihoods, axis=1)[:, order]
     )
 
 
-def _one_by_one(score: Callable[[Array], Array], block: Array) -> list[Array]:
-    """Scores of each column with the others missing, which says nothing."""
+def _score_single_columns(score: Callable[[Array], Array], block: Array) -> list[Array]:
+    """Return the scores of each column with the others missing, whose contribution is 0."""
     scores = []
     for j in range(block.shape[1]):
         alone = np.full(block.shape, np.nan)
@@ -90,11 +99,7 @@ def _one_by_one(score: Callable[[Array], Array], block: Array) -> list[Array]:
     return scores
 
 
-# The numbers of a fitted model that explanations divide among columns.
-
-#: probabilities of a model that is not a sum over columns are kept this far from 0 and 1, so that log odds are finite
-LEAST_PROBABILITY = 1e-4
-LOG_ODDS, AGAINST_AVERAGE, SCORE, PREDICTION = "log odds", "log odds against the average class", "score", "prediction"
+# Outputs of fitted models that explanations divide among columns.
 
 
 class Output(NamedTuple):
@@ -105,15 +110,15 @@ class Output(NamedTuple):
     function: Callable[[Any], Array]
 
 
-def before_decisions(model: Any) -> Any:
-    """Return the model within those that choose actions by it, or put sets or intervals around it."""
+def unwrap_decisions(model: Any) -> Any:
+    """Return the model inside wrappers that make decisions, sets or intervals from its predictions."""
     while isinstance(model, ConformalClassifier | ConformalRegressor | Decision):
         model = inner_model(model)
     return model
 
 
 def output_of(model: Any) -> Output:
-    """Return log odds where a model has probabilities, else scores of classes, else predictions."""
+    """Return log odds if a model has probabilities, otherwise scores of classes, otherwise predictions."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return Output(PREDICTION, _targets(model), lambda X: _column(model.predict(X)))
@@ -122,15 +127,12 @@ def output_of(model: Any) -> Output:
     if hasattr(model, "predict_proba"):
         return Output(LOG_ODDS if len(labels) == 2 else AGAINST_AVERAGE, named, lambda X: _log_odds(model, X))
     if hasattr(model, "decision_function"):
-        return Output(SCORE, named, lambda X: relative(_column(model.decision_function(X)), len(labels)))
-    return Output("decision", named, lambda X: _decisions(model, X))
+        return Output(SCORE, named, lambda X: relative_scores(_column(model.decision_function(X)), len(labels)))
+    return Output("decision", named, lambda X: _indicators_of_prediction(model, X))
 
 
-def relative(scores: Array, n_classes: int) -> Array:
-    """Return scores of the second of two classes against the first, or of each class against their average.
-
-    Classes are the last axis.
-    """
+def relative_scores(scores: Array, n_classes: int) -> Array:
+    """Return the difference of two scores, or differences from the mean of several, along the last axis."""
     if scores.shape[-1] == 1:
         return scores
     if n_classes == 2:
@@ -149,31 +151,29 @@ def _targets(model: Any) -> tuple[str, ...]:
 
 
 def _log_odds(model: Any, X: Any) -> Array:
-    p = np.clip(probabilities(model, X), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-    return relative(np.log(p), p.shape[1])
+    p = np.clip(probabilities(model, X), PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
+    return relative_scores(np.log(p), p.shape[1])
 
 
-def _decisions(model: Any, X: Any) -> Array:
-    """1 for the class that is predicted, 0 for others."""
+def _indicators_of_prediction(model: Any, X: Any) -> Array:
+    """Return 1 for the predicted class and 0 for the others."""
     chosen = np.asarray(model.predict(X))[:, None] == np.asarray(model.classes_)
     return np.asarray(chosen[:, 1:] if chosen.shape[1] == 2 else chosen, dtype=float)
 
 
-# Values of rows as short texts, none of them blank.
-
-MISSING = "missing"
+# Values of rows as short, nonempty texts.
 
 
 def column_texts(table: Table, position: int, longest: int = 60) -> list[str]:
     """Return the values of a column: numbers in at most five digits, dates as dates, texts shortened."""
     coded = table.coded(position)
     dates = table.kinds[position] is Kind.DATE
-    texts = [_text(label, dates, longest) for label in coded.labels.tolist()]
-    return [texts[code] if code >= 0 else MISSING for code in coded.codes.tolist()]
+    texts = [_format_label(label, dates, longest) for label in coded.labels.tolist()]
+    return [texts[code] if code >= 0 else MISSING_TEXT for code in coded.codes.tolist()]
 
 
 def row_texts(row: Any, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the values of a table of one row, by the names of columns or of features of these."""
+    """Return the values of a table of one row by the names of its columns or their features."""
     table = Table.of(row, dates=True)
     if table.library == "scipy":
         table = Table.of(np.asarray(row.toarray()))
@@ -182,13 +182,13 @@ def row_texts(row: Any, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def feature_text(name: str, columns: tuple[str, ...]) -> str:
-    """Return the value of a feature that is not a column: a word of a text, or columns that count together."""
+    """Return a text for a feature that is not a column: a word, or columns that are replaced together."""
     if name.startswith("("):
         return "all together"
     return "in the text" if name.partition("[")[0] in columns else "a feature"
 
 
-def _text(label: Any, date: bool, longest: int) -> str:
+def _format_label(label: Any, date: bool, longest: int) -> str:
     if date:
         moment = str(np.datetime64(round(float(label) * 86_400), "s"))
         return moment.removesuffix("T00:00:00").replace("T", " ")
@@ -197,12 +197,11 @@ def _text(label: Any, date: bool, longest: int) -> str:
     return format_value(label)
 
 
-#: entries of rows × features × scores that are written out at once
-MOST_ENTRIES = 50_000_000
+# Scores as sums over columns.
 
 
 class Additive(NamedTuple):
-    """`base` (scores,) and `contributions` (rows, names, scores)."""
+    """A sum of a base (scores,) and contributions (rows, names, scores)."""
 
     base: Array
     contributions: Array
@@ -214,9 +213,9 @@ class Additive(NamedTuple):
 
 
 class AdditiveEvidence(NamedTuple):
-    """Scores as sums, and the names of their terms.
+    """Scores as sums, with the names of their terms.
 
-    `outputs` names what the scores are log odds of, where that is not each of the classes.
+    `outputs` names the events whose log odds the scores are, unless these are the classes.
     """
 
     base: Array
@@ -226,35 +225,39 @@ class AdditiveEvidence(NamedTuple):
 
     @property
     def additive(self) -> Additive:
-        """The sums without the names of their terms."""
+        """The sums without names."""
         return Additive(self.base, self.contributions)
 
 
 def evidence_of(model: Any, X: Any) -> AdditiveEvidence:
-    """Return the scores of a model's classes, or its linear predictor, as sums over columns (and words).
+    """Return the scores of the classes of a model, or its linear predictor, as sums over columns (and words).
 
-    The function that the class declares (`evidence` of its traits) comes first, then its linear form, then `coef_`.
+    The sums come from the function that the class declares (`evidence` of its traits), otherwise from its linear form,
+    otherwise from `coef_`.
     """
     if isinstance(model, Pipeline):
         before, last = model[:-1], model[-1]
         if not len(before):
             return evidence_of(last, X)
         found = evidence_of(last, before.transform(X))
-        return _by_column(_named_features(model, found), before, X)
+        return _sum_by_column(_name_features(model, found), before, X)
     check_is_fitted(model)
     if hasattr(model, "best_estimator_"):
         return evidence_of(model.best_estimator_, X)
     if isinstance(model, Calibrated):
-        return _of_calibrated(model, X)
+        return _evidence_of_calibrated(model, X)
     if isinstance(model, TransformedTargetRegressor):
-        return _of_transformed_target(model, X)
+        return _evidence_of_transformed_target(model, X)
     if (declared := traits_of(model).evidence) is not None:
         return AdditiveEvidence(*resolve(declared)(model, X))
-    return _of_linear_form(model, X) if isinstance(model, HasLinearForm) else _of_coefficients(model, X)
+    if isinstance(model, HasLinearForm):
+        form = linear_form(model)
+        return AdditiveEvidence(*_multiply(form.feature_map(X), form.coef, form.intercept), form.names)
+    return _evidence_of_coefficients(model, X)
 
 
-def _of_calibrated(model: Calibrated, X: Any) -> AdditiveEvidence:
-    """Scores divided by a temperature, or on the line within a sigmoid."""
+def _evidence_of_calibrated(model: Calibrated, X: Any) -> AdditiveEvidence:
+    """Return scores divided by the temperature, or transformed by the line inside the sigmoid."""
     found = evidence_of(model.model_, X)
     base, contributions = found.base, found.contributions
     if hasattr(model, "temperature_"):
@@ -273,8 +276,8 @@ def _of_calibrated(model: Calibrated, X: Any) -> AdditiveEvidence:
     )
 
 
-def _of_transformed_target(model: TransformedTargetRegressor, X: Any) -> AdditiveEvidence:
-    """Predictions in the units of the target, where these are a line; else those before the inverse transformation."""
+def _evidence_of_transformed_target(model: TransformedTargetRegressor, X: Any) -> AdditiveEvidence:
+    """Return predictions in the units of the target if its transformation is linear, otherwise untransformed ones."""
     found = evidence_of(model.regressor_, X)
     base, contributions = found.base, found.contributions
     low, middle, high = np.ravel(model.transformer_.inverse_transform(np.array([[0.0], [1.0], [2.0]])))
@@ -285,13 +288,13 @@ def _of_transformed_target(model: TransformedTargetRegressor, X: Any) -> Additiv
 
 
 def naive_bayes(model: Any, X: Any) -> AdditiveEvidence:
-    """Return log p(x_j|y) of each column, or of columns that are described together."""
+    """Return log p(x_j|y) of each column, or of columns with a joint distribution."""
     found = column_likelihoods(model, X)
     return AdditiveEvidence(found.log_prior, found.log_likelihoods, found.names)
 
 
 def discriminant(model: Any, X: Any) -> AdditiveEvidence:
-    """Return sums of columns and of their products, each product shared equally by its two columns."""
+    """Return sums over columns, where each product of two columns is divided equally between them."""
     rows = np.asarray(check_rows(model, X, reset=False), dtype=float)
     names = tuple(column_names(model))
     if np.isnan(rows).any():
@@ -308,7 +311,7 @@ def discriminant(model: Any, X: Any) -> AdditiveEvidence:
 
 
 def _shares(d: int) -> Array:
-    """(monomials of degree 1 and 2, columns): which part of each belongs to whom."""
+    """Return the share of each column in the monomials of degree 1 and 2, of shape (monomials, columns)."""
     i, j = np.triu_indices(d)
     shares = np.zeros((d + len(i), d))
     shares[np.arange(d), np.arange(d)] = 1
@@ -318,30 +321,25 @@ def _shares(d: int) -> Array:
     return shares
 
 
-def _of_linear_form(model: Any, X: Any) -> AdditiveEvidence:
-    form = linear_form(model)
-    return AdditiveEvidence(*_products(form.feature_map(X), form.coef, form.intercept), form.names)
-
-
 def ordinal(model: Any, X: Any) -> AdditiveEvidence:
-    """Return the log odds of the classes above the middle threshold: those above another differ by a constant."""
-    added = _products(_matrix(X), model.coef_[None], -model.thresholds_[[model.middle]])
+    """Return the log odds of the classes above the middle threshold; for other thresholds only the base differs."""
+    added = _multiply(_to_matrix(X), model.coef_[None], -model.thresholds_[[model.middle]])
     classes = model.classes_.tolist()
     outputs = (f"a class above {classes[model.middle]}",) if len(classes) > 2 else ()
     return AdditiveEvidence(*added, _feature_names(X) or tuple(column_names(model)), outputs)
 
 
-def _of_coefficients(model: Any, X: Any) -> AdditiveEvidence:
+def _evidence_of_coefficients(model: Any, X: Any) -> AdditiveEvidence:
     coef, name = getattr(model, "coef_", None), type(model).__name__
     if coef is None or not hasattr(model, "intercept_"):
         raise NoExplanationError(f"{name} is not a sum over columns; give background rows for Shapley values.")
-    if of_pairs(model):
+    if has_pairwise_coefficients(model):
         raise NoExplanationError(
             f"{name} decides between each two of its {len(model.classes_)} classes, which have no scores of their own; "
             "give background rows for Shapley values."
         )
-    coef = np.atleast_2d(_dense(coef))
-    features = _matrix(X)
+    coef = np.atleast_2d(_to_dense(coef))
+    features = _to_matrix(X)
     if features.shape[1] != coef.shape[1]:
         raise NoExplanationError(
             f"{name} has {coef.shape[1]} coefficients for {features.shape[1]} columns, so that they are not of these."
@@ -349,14 +347,14 @@ def _of_coefficients(model: Any, X: Any) -> AdditiveEvidence:
     base = np.atleast_1d(np.asarray(model.intercept_, dtype=float)).ravel()
     base = np.broadcast_to(base, (len(coef),)).copy()
     names = _feature_names(X) or tuple(column_names(model))
-    return AdditiveEvidence(*_products(features, coef, base), names)
+    return AdditiveEvidence(*_multiply(features, coef, base), names)
 
 
 def _feature_names(X: Any) -> tuple[str, ...] | None:
     return tuple(map(str, X.given_names)) if isinstance(X, Encoded) and X.given_names is not None else None
 
 
-def _matrix(X: Any) -> Any:
+def _to_matrix(X: Any) -> Any:
     if is_sparse(X):
         return X
     if isinstance(X, Encoded):
@@ -364,28 +362,28 @@ def _matrix(X: Any) -> Any:
     return np.asarray(X, dtype=float)
 
 
-def _products(features: Any, coef: Array, intercept: Array) -> Additive:
-    if np.prod([*features.shape, len(coef)], dtype=float) > MOST_ENTRIES:
+def _multiply(features: Any, coef: Array, intercept: Array) -> Additive:
+    if np.prod([*features.shape, len(coef)], dtype=float) > MAX_CONTRIBUTIONS:
         raise NoExplanationError(
-            f"{features.shape[0]} rows × {features.shape[1]} features are too many to explain at once; ask about fewer "
-            "rows."
+            f"{features.shape[0]} rows × {features.shape[1]} features are too many to explain at once; give fewer rows."
         )
-    return Additive(intercept, _dense(features)[:, :, None] * coef.T)
+    return Additive(intercept, _to_dense(features)[:, :, None] * coef.T)
 
 
-def _dense(values: Any) -> Array:
+def _to_dense(values: Any) -> Array:
     return np.asarray(values.toarray() if is_sparse(values) else values, dtype=float)
 
 
-def _named_features(model: Pipeline, found: AdditiveEvidence) -> AdditiveEvidence:
-    """Names that the steps give to what they make, where the model got an array without names."""
+def _name_features(model: Pipeline, found: AdditiveEvidence) -> AdditiveEvidence:
+    """Use the feature names of the earlier steps if the model was fitted to an array without names."""
     names = feature_names(model)
-    fits = names is not None and len(names) == len(found.names)
-    return found._replace(names=tuple(names or ())) if fits else found
+    if names is None or len(names) != len(found.names):
+        return found
+    return found._replace(names=tuple(names))
 
 
-def _by_column(found: AdditiveEvidence, before: Any, X: Any) -> AdditiveEvidence:
-    """Features of one column summed, where the first step names their column and others change no feature."""
+def _sum_by_column(found: AdditiveEvidence, before: Any, X: Any) -> AdditiveEvidence:
+    """Sum the contributions of the features of each column, if the names of the features determine their columns."""
     first = before[0]
     if isinstance(first, TableFeatures):
         if tuple(first.get_feature_names_out()) != found.names:
@@ -393,7 +391,7 @@ def _by_column(found: AdditiveEvidence, before: Any, X: Any) -> AdditiveEvidence
         owners = first.feature_columns().tolist()
     else:
         columns = names_of(X) or []
-        owners = [_owner(name, columns) for name in found.names]
+        owners = [_column_of(name, columns) for name in found.names]
     names = tuple(dict.fromkeys(owners))
     place = {name: j for j, name in enumerate(names)}
     base, contributions = found.base, found.contributions
@@ -402,8 +400,8 @@ def _by_column(found: AdditiveEvidence, before: Any, X: Any) -> AdditiveEvidence
     return found._replace(contributions=np.moveaxis(summed, 0, 1), names=names)
 
 
-def _owner(feature: str, columns: list[str]) -> str:
-    """The column of a feature that scikit-learn named: "step__column" or "column_level"; else the feature itself."""
+def _column_of(feature: str, columns: list[str]) -> str:
+    """Return the column of a feature named "step__column" or "column_level", or else the feature itself."""
     plain = feature if feature in columns else feature.rpartition("__")[2]
     if plain in columns:
         return plain

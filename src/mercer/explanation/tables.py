@@ -1,4 +1,4 @@
-"""Contributions of columns to one row, as a table."""
+"""Tables of a fitted model: its description, coefficients, likelihoods, drivers, and the contributions to one row."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ import numpy as np
 from mercer._errors import NoExplanationError
 from mercer._suggest import listed
 from mercer.application.reading import columns_of, reader_of
-from mercer.application.shown import AMOUNTS
+from mercer.application.training_table import AMOUNT_KINDS
 from mercer.base import resolve, traits_of
 from mercer.base.pipelines import (
     columns_of_fit,
     feature_names,
-    inner_model,
     last_step,
     nested_models,
     predicting_step,
@@ -29,29 +28,39 @@ from mercer.data import Kind, Schema
 from mercer.explanation import coefficients
 from mercer.explanation.column_drivers import Driver, common_output, drivers
 from mercer.explanation.evidence import PREDICTION, row_texts
-from mercer.explanation.explanation import EXACT, Explanation
+from mercer.explanation.explanation import EXACT_METHOD, Explanation
 from mercer.files import card_of
 from mercer.report import Field, Grid
 from mercer.report.wording import format_number, format_plain, format_value, shorten
 
-# A fitted model in a few lines.
+#: characters of the representation of an object that is not a model
+MAX_REPR_LENGTH = 200
+#: columns in tables of likelihoods
+MAX_LIKELIHOOD_COLUMNS = 40
+#: levels of a column, those that differ most between classes
+MAX_LIKELIHOOD_LEVELS = 12
+#: words, those that differ most between classes
+MAX_LIKELIHOOD_WORDS = 40
+#: classes with a column in the table of a row; of more classes, those with the largest totals
+MAX_ROW_CLASSES = 6
+#: rows drawn from a model card to rank columns
+N_CARD_ROWS = 200
+#: kinds of columns that features standardize
+SCALED_KINDS = AMOUNT_KINDS | {Kind.DATE}
 
-#: characters of what is no model
-LONGEST = 200
 
-
-def described(model: Any, *, columns: bool = True) -> Iterator[str]:
-    """Yield lines about the model and what it answers with, and by default the columns that it reads."""
+def describe_model(model: Any, *, columns: bool = True) -> Iterator[str]:
+    """Yield lines that describe a model, its classes, its certificate and, by default, its columns."""
     *around, predicts = nested_models(model)
-    yield _written(predicts)
+    yield _format_model(predicts)
     if around:
         yield ", ".join(f"within {type(each).__name__}" for each in reversed(around))
     if hasattr(model, "classes_"):
         yield f"Classes: {listed([str(label) for label in np.asarray(model.classes_).tolist()])}"
-    for about, value in (("Certificate", "certificate_"), ("Plan", "plan_")):
-        found = getattr(predicts, value, None)
-        if found is not None:
-            yield f"{about}: {found}"
+    for heading, attribute in (("Certificate", "certificate_"), ("Plan", "plan_")):
+        value = getattr(predicts, attribute, None)
+        if value is not None:
+            yield f"{heading}: {value}"
     if not columns:
         return
     names = columns_of(model)
@@ -61,48 +70,43 @@ def described(model: Any, *, columns: bool = True) -> Iterator[str]:
         yield f"Columns: {listed(names)}"
 
 
-def _written(model: Any) -> str:
-    """A model with the parameters that differ from their defaults; a schema is shown as a table instead.
+def _format_model(model: Any) -> str:
+    """Format a model with the parameters that differ from their defaults, except a schema, which has a table.
 
-    Files may hold a family or a kernel by itself, too, or numbers.
+    Other objects of a model file, such as a family, a kernel or numbers, are formatted by `repr`.
     """
     if not hasattr(model, "get_params"):
-        return shorten(repr(model), LONGEST)
-    usual = {name: each.default for name, each in inspect.signature(type(model)).parameters.items()}
+        return shorten(repr(model), MAX_REPR_LENGTH)
+    defaults = {name: each.default for name, each in inspect.signature(type(model)).parameters.items()}
     changed = [
         f"{name}={value!r}"
         for name, value in model.get_params(deep=False).items()
-        if repr(value) != repr(usual.get(name)) and not isinstance(value, Schema)
+        if repr(value) != repr(defaults.get(name)) and not isinstance(value, Schema)
     ]
     return " ".join(f"{type(model).__name__}({', '.join(changed)})".split())
 
 
-# Tables of the distribution of each column in each class, as naive Bayes has learned it.
-
-MOST_COLUMNS, MOST_LEVELS, MOST_WORDS = 40, 12, 40
-
-
 def likelihood_grids(model: Any) -> list[Grid]:
-    """Return tables of means and deviations, shares of levels, or words; none where a model learned none of these."""
+    """Return tables of means and deviations, shares of levels, or words; none if the model has no such parameters."""
     last = last_step(model)
     words = feature_names(model)
     if (tables := traits_of(last).tables) is not None:
         named = {column.name for column in columns_of_fit(last) if column.levels}
         found = resolve(tables)(last)
         if words is not None and not hasattr(last, "feature_names_in_") and list(found) == column_names(last):
-            found = dict(zip(words, found.values(), strict=True))  # the steps before it gave it an array
-        return _of_tables(found, [str(label) for label in last.classes_.tolist()], named)
+            found = dict(zip(words, found.values(), strict=True))  # the model was fitted to an array
+        return _grids_of_likelihoods(found, [str(label) for label in last.classes_.tolist()], named)
     if words is not None and isinstance(getattr(last, "feature_log_prob_", None), np.ndarray):
-        return [_of_words(words, last)]
+        return [_grid_of_words(words, last)]
     return []
 
 
-def _of_tables(tables: dict[Any, Any], classes: list[str], named: Collection[str] = ()) -> list[Grid]:
-    """Of the columns that are `named` the shares of their levels, of others what their distributions are given by."""
+def _grids_of_likelihoods(tables: dict[Any, Any], classes: list[str], named: Collection[str] = ()) -> list[Grid]:
+    """Return tables of numbers, of levels for the columns in `named`, and of parameters of other distributions."""
     numbers: list[tuple[Any, ...]] = []
     levels: list[tuple[Any, ...]] = []
     others: list[tuple[Any, ...]] = []
-    for name, by_class in list(tables.items())[:MOST_COLUMNS]:
+    for name, by_class in list(tables.items())[:MAX_LIKELIHOOD_COLUMNS]:
         parameters = list(by_class.values())
         if set(parameters[0]) == {"mean", "variance"} and np.ndim(parameters[0]["mean"]) == 0:
             numbers.append(
@@ -112,7 +116,7 @@ def _of_tables(tables: dict[Any, Any], classes: list[str], named: Collection[str
                 )
             )
         elif all(np.ndim(value) == 0 for value in parameters[0].values()):
-            (levels if str(name) in named else others).extend(_of_levels(str(name), parameters))
+            (levels if str(name) in named else others).extend(_rows_of_levels(str(name), parameters))
     fields = tuple(map(Field, classes))
     found = []
     if numbers:
@@ -125,65 +129,62 @@ def _of_tables(tables: dict[Any, Any], classes: list[str], named: Collection[str
         values = tuple(Field(label, ".4g") for label in classes)
         fields = (Field("column"), Field("parameter"), *values)
         found.append(Grid("Parameters of the distributions", fields, tuple(others)))
-    if found and len(tables) > MOST_COLUMNS:
-        note = f"The first {MOST_COLUMNS} of {len(tables):,} columns."
+    if found and len(tables) > MAX_LIKELIHOOD_COLUMNS:
+        note = f"The first {MAX_LIKELIHOOD_COLUMNS} of {len(tables):,} columns."
         found[0] = replace(found[0], notes=(*found[0].notes, note))
     return found
 
 
-def _of_levels(name: str, parameters: list[dict[Any, float]]) -> list[tuple[Any, ...]]:
-    """The levels, or parameters, that differ most between classes."""
+def _rows_of_levels(name: str, parameters: list[dict[Any, float]]) -> list[tuple[Any, ...]]:
+    """Return rows of the levels, or parameters, that differ most between classes."""
     keys = list(parameters[0])
-    apart = [max(p[key] for p in parameters) - min(p[key] for p in parameters) for key in keys]
-    kept = sorted(np.argsort(-np.array(apart), kind="stable")[:MOST_LEVELS].tolist())
+    ranges = [max(p[key] for p in parameters) - min(p[key] for p in parameters) for key in keys]
+    kept = sorted(np.argsort(-np.array(ranges), kind="stable")[:MAX_LIKELIHOOD_LEVELS].tolist())
     return [(name, format_value(keys[k]), *(float(p[keys[k]]) for p in parameters)) for k in kept]
 
 
-def _of_words(names: list[str], last: Any) -> Grid:
-    """Words that tell the classes apart, by p log p/q between the class and all others."""
+def _grid_of_words(names: list[str], last: Any) -> Grid:
+    """Return a table of the words with the largest p log p/q, where q is the mean of p over classes."""
     log_p = np.asarray(last.feature_log_prob_)
     p = np.exp(log_p)
-    telling = (p * (log_p - np.log(p.mean(axis=0)))).max(axis=0)
-    order = np.argsort(-telling, kind="stable")[:MOST_WORDS].tolist()
+    divergence = (p * (log_p - np.log(p.mean(axis=0)))).max(axis=0)
+    order = np.argsort(-divergence, kind="stable")[:MAX_LIKELIHOOD_WORDS].tolist()
     fields = (Field("feature"), *(Field(str(label), ".3g") for label in last.classes_.tolist()))
     rows = tuple((names[j], *(1000 * p[:, j]).tolist()) for j in order)
     return Grid(
         f"Words that tell classes apart ({type(last).__name__})",
         fields,
         rows,
-        ("Of 1,000 words, so many are this one.",),
+        ("Mean occurrences in 1,000 words.",),
     )
 
 
-# What a fitted model has learnt, as tables: coefficients, or the likelihoods of naive Bayes.
+def model_grids(model: Any, most: int | None = None) -> list[Grid]:
+    """Return tables of the fitted parameters of a model, each of at most `most` rows.
 
-#: rows that are drawn from a model card
-CARD_ROWS = 200
-#: kinds of columns that features put in standard units
-SCALED = AMOUNTS | {Kind.DATE}
-
-
-def learnt(model: Any, most: int | None = None) -> list[Grid]:
-    """Return tables of what a model has learnt, each of at most `most` lines.
-
-    Coefficients, or the likelihoods of naive Bayes; of other models the drivers, over rows drawn from the card.
+    These are coefficients, or the likelihoods of naive Bayes; for other models, drivers over rows drawn from the card.
 
     Raises
     ------
     NoExplanationError
-        Where a model has no coefficients, no tables for its columns, and no card.
+        If the model has no coefficients, no likelihoods of its columns, and no card.
     """
     whole = model
-    model = _innermost(model)
+    while not hasattr(model, "steps") and (inner := inner_model(model)) is not None:
+        model = inner  # unwrap calibrations and decisions
     last = predicting_step(model)
     if grids := likelihood_grids(model):
         return [replace(grid, rows=grid.rows[:most]) for grid in grids]
     if hasattr(last, "coef_") and (hasattr(last, "intercept_") or hasattr(last, "thresholds_")):
         names, columns = coefficients.plain_coefficients(model)
-        columns["coefficient"] = coefficients.without_rounding(model, names, columns["coefficient"])
-        order = coefficients.by_size(names, columns["coefficient"])[:most]
-        units = coefficients.UNITS if coefficients.scaled(model) and _has_amounts(model) else ""
-        notes = (_level(last), f"{_meaning(last)}{units}")
+        columns["coefficient"] = coefficients.zero_rounding_errors(model, names, columns["coefficient"])
+        order = coefficients.order_by_size(names, columns["coefficient"])[:most]
+        units = (
+            coefficients.STANDARD_UNITS_NOTE
+            if coefficients.is_standardized(model) and _standardizes_columns(model)
+            else ""
+        )
+        notes = (_describe_intercept(last), f"{_explain_coefficients(last)}{units}")
         return [coefficients.coefficient_grid(names, columns, order, notes)]
     card = card_of(whole)
     if card is None or not any(column.used for column in card.columns):
@@ -191,22 +192,21 @@ def learnt(model: Any, most: int | None = None) -> list[Grid]:
             f"{type(last).__name__} has neither coefficients nor tables of its columns, and there is no model card to "
             "draw rows from. Give a table with --data, or use `drivers(model, X)` in Python."
         )
-    found = drivers(whole, card.sample(CARD_ROWS), most=most)
-    note = "Over rows that are drawn column by column from the model card."
-    return [drivers_grid(found, note)]
+    found = drivers(whole, card.sample(N_CARD_ROWS), most=most)
+    return [drivers_grid(found, "Over rows that are drawn column by column from the model card.")]
 
 
-def _level(model: Any) -> str:
-    """Return a sentence on what the coefficients add to: an intercept, or thresholds between ordered classes."""
+def _describe_intercept(model: Any) -> str:
+    """Return a sentence with the intercept, or with the thresholds between ordered classes."""
     if hasattr(model, "intercept_"):
-        return f"Intercept: {_written_learnt(model.intercept_)}."
+        return f"Intercept: {', '.join(f'{each:.4g}' for each in np.ravel(model.intercept_).tolist())}."
     between = pairwise(map(str, model.classes_.tolist()))
     written = [f"{low} | {high} {at:.4g}" for (low, high), at in zip(between, model.thresholds_, strict=True)]
     return f"Thresholds of the sum: {', '.join(written)}."
 
 
 def drivers_grid(found: list[Driver], *notes: str) -> Grid:
-    """Return drivers as a table."""
+    """Return a table of drivers."""
     fields = (Field("column"), Field("direction"), Field("moves by", ".3g"), Field("±", ".2g"))
     rows = tuple((driver.column, driver.direction, driver.size, driver.error) for driver in found)
     of = common_output(found)
@@ -214,103 +214,92 @@ def drivers_grid(found: list[Driver], *notes: str) -> Grid:
     return Grid("Drivers", fields, rows, (mean, *notes))
 
 
-def _innermost(model: Any) -> Any:
-    """The model within what calibrates it or decides by it."""
-    while not hasattr(model, "steps") and (inner := inner_model(model)) is not None:
-        model = inner
-    return model
-
-
-def _has_amounts(model: Any) -> bool:
-    """Whether features had numbers to put in standard units, and no formula that says otherwise."""
+def _standardizes_columns(model: Any) -> bool:
+    """Return whether the features of the model include standardized columns; with a formula they do not."""
     reader = reader_of(model)
     schema = getattr(reader, "schema_", None)
     if schema is None:
         return True
-    return reader.scale and reader.formula is None and any(column.kind in SCALED for column in schema)
+    return reader.scale and reader.formula is None and any(column.kind in SCALED_KINDS for column in schema)
 
 
-def _meaning(model: Any) -> str:
-    """What a coefficient adds to."""
+def _explain_coefficients(model: Any) -> str:
+    """Return a sentence on the meaning of a coefficient."""
     labels = getattr(model, "classes_", None)
     if labels is None:
         return "A coefficient is what a unit of the feature adds to the prediction, before any link."
     if hasattr(model, "thresholds_"):
         return "A coefficient is what a unit of the feature adds to the log odds of a higher class."
-    several = "of the first class against the second" if coefficients.of_pairs(model) else "of its class"
-    which = f"of {labels[1]} against {labels[0]}" if len(labels) == 2 else several
-    return f"A coefficient is what a unit of the feature adds to the {coefficients.added_to(model)} {which}."
-
-
-def _written_learnt(intercept: Any) -> str:
-    return ", ".join(f"{each:.4g}" for each in np.ravel(intercept).tolist())
-
-
-#: classes that have a column each; of more, those that may be meant
-MOST_CLASSES = 6
+    classes = "its class"
+    if len(labels) == 2:
+        classes = f"{labels[1]} against {labels[0]}"
+    elif coefficients.has_pairwise_coefficients(model):
+        classes = "the first class against the second"
+    return f"A coefficient is what a unit of the feature adds to the {coefficients.name_of_sum(model)} of {classes}."
 
 
 def evidence_grid(model: Any, row: Any, explanation: Explanation, most: int = 20) -> Grid:
-    """Return the base, what each column adds to it, strongest first, the sum of weaker ones, and the total.
+    """Return a table of the base, the strongest contributions, the sum of the others, and the total for a row.
 
-    Sampled contributions to one output have their standard errors beside them.
+    Sampled contributions to one output have a column of standard errors.
     """
-    explanation, notes = _of_few_classes(explanation)
+    explanation, notes = _select_classes(explanation)
     strength = np.abs(explanation.contributions[0]).max(axis=1)
     order = [j for j in np.argsort(-strength, kind="stable").tolist() if strength[j] > 0]
-    kept, left = order[:most], order[most:]
+    kept, others = order[:most], order[most:]
     values = row_texts(row, explanation.names)
-    beside = explanation.error is not None and len(explanation.outputs) == 1
+    has_errors = explanation.error is not None and len(explanation.outputs) == 1
     rows: list[tuple[Any, ...]] = [("(before any column)", "", *explanation.base.tolist(), "")]
     rows += [
         (
             explanation.names[j],
             values[explanation.names[j]],
             *explanation.contributions[0, j].tolist(),
-            _error(explanation, [j]),
+            _format_error(explanation, [j]),
         )
         for j in kept
     ]
-    if left:
-        others = f"({len(left)} other{'s' if len(left) > 1 else ''})"
-        rows.append((others, "", *explanation.contributions[0, left].sum(axis=0).tolist(), _error(explanation, left)))
+    if others:
+        name = f"({len(others)} other{'s' if len(others) > 1 else ''})"
+        added = explanation.contributions[0, others].sum(axis=0).tolist()
+        rows.append((name, "", *added, _format_error(explanation, others)))
     rows.append(("(all together)", "", *explanation.totals[0].tolist(), ""))
     form = "+.4g" if explanation.what == PREDICTION else "+.4f"
     fields = (Field("column"), Field("value"), *(Field(name, form) for name in explanation.outputs), Field("±"))
-    if not beside:
+    if not has_errors:
         rows, fields = [line[:-1] for line in rows], fields[:-1]
     return Grid(
         f"What adds to the {explanation.what}",
         fields,
         tuple(rows),
-        (*notes, *_method(explanation, beside), _conclusion(model, row)),
+        (*notes, *_describe_method(explanation, has_errors), _describe_prediction(model, row)),
     )
 
 
-def _error(explanation: Explanation, columns: list[int]) -> str:
-    """The standard error of a contribution, or of a sum of them."""
+def _format_error(explanation: Explanation, columns: list[int]) -> str:
+    """Format the standard error of a sum of contributions."""
     if explanation.error is None:
         return ""
     return format_plain(float(np.sqrt(np.square(explanation.error[0, columns, 0]).sum())), ".2g")
 
 
-def _method(explanation: Explanation, beside: bool) -> tuple[str, ...]:
-    """How contributions that are not terms of the model were computed."""
-    if explanation.method == EXACT:
+def _describe_method(explanation: Explanation, has_errors: bool) -> tuple[str, ...]:
+    """Return a sentence on the computation of Shapley values, and on their errors."""
+    if explanation.method == EXACT_METHOD:
         return ()
     errors = ""
-    if beside:
+    if has_errors:
         errors = " Standard errors are beside them (±)."
     elif explanation.error is not None:
         errors = f" Standard errors are at most {format_plain(float(explanation.error[0].max()), '.2g')}."
     return (f"{explanation.details}{errors}",)
 
 
-def _of_few_classes(explanation: Explanation) -> tuple[Explanation, tuple[str, ...]]:
-    """Of many classes those that the row most speaks for, in their order, and a sentence that says so."""
-    if (classes := len(explanation.outputs)) <= MOST_CLASSES:
+def _select_classes(explanation: Explanation) -> tuple[Explanation, tuple[str, ...]]:
+    """Keep the classes with the largest totals, in their order, and return a note if others were left out."""
+    if (classes := len(explanation.outputs)) <= MAX_ROW_CLASSES:
         return explanation, ()
-    kept = np.sort(np.argsort(-explanation.totals[0], kind="stable")[:MOST_CLASSES])
+    kept = np.sort(np.argsort(-explanation.totals[0], kind="stable")[:MAX_ROW_CLASSES])
     few = replace(
         explanation,
         outputs=tuple(explanation.outputs[k] for k in kept.tolist()),
@@ -318,15 +307,15 @@ def _of_few_classes(explanation: Explanation) -> tuple[Explanation, tuple[str, .
         contributions=explanation.contributions[..., kept],
         error=None if explanation.error is None else explanation.error[..., kept],
     )
-    return few, (f"Shown are the {MOST_CLASSES} classes of {classes} that are highest all together.",)
+    return few, (f"Shown are the {MAX_ROW_CLASSES} classes of {classes} that are highest all together.",)
 
 
-def _conclusion(model: Any, row: Any) -> str:
+def _describe_prediction(model: Any, row: Any) -> str:
     predicted = np.asarray(model.predict(row)).tolist()[0]
     if not hasattr(model, "predict_proba"):
         return f"Prediction: {format_plain(predicted, '.6g') if isinstance(predicted, float) else predicted}."
     proba = np.asarray(model.predict_proba(row))[0]
-    kept = np.sort(np.argsort(-proba, kind="stable")[:MOST_CLASSES])
+    kept = np.sort(np.argsort(-proba, kind="stable")[:MAX_ROW_CLASSES])
     shares = [f"{label}: {share:.4f}" for label, share in zip(model.classes_[kept].tolist(), proba[kept], strict=True)]
     others = [] if len(kept) == len(proba) else [f"{len(proba) - len(kept)} others: {1 - proba[kept].sum():.4f}"]
     return f"Prediction: {predicted} ({', '.join(shares + others)})."

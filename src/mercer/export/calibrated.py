@@ -11,7 +11,7 @@ from mercer.decision.wrapped import MIN_LOG_PROBABILITY
 from mercer.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mercer.export.expression import (
     UNKNOWN,
-    ZERO,
+    ZERO_VALUE,
     Above,
     Conditional,
     Exp,
@@ -22,34 +22,36 @@ from mercer.export.expression import (
     NumberValue,
     Quotient,
     SumOf,
-    named,
+    name_value,
     softmax,
 )
-from mercer.export.formula import Said
+from mercer.export.formula import ModelOutput
 
 LINEAR_AND_QUADRATIC = (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis)
 
 
-def calibrated(model: Any, inside: Said) -> Said:
+def calibrate_output(model: Any, inside: ModelOutput) -> ModelOutput:
     """Return the formula of `Calibrated` from that of its model."""
     if len(model.classes_) == 1:
         return inside
     if hasattr(model, "temperature_"):
         scores = _logs(inside) if inside.probabilities else _decisions(inside)
-        return Said.of_scores(inside.classes, [SumOf(((1 / model.temperature_, score),)) for score in scores])
-    scores = [named(score) for score in _one_vs_rest_scores(model.model_, inside)]
+        return ModelOutput.of_scores(inside.classes, [SumOf(((1 / model.temperature_, score),)) for score in scores])
+    scores = [name_value(score) for score in _one_vs_rest_scores(model.model_, inside)]
     if hasattr(model, "slopes_"):
         lines = zip(scores, model.slopes_.tolist(), model.intercepts_.tolist(), strict=True)
-        shares = [softmax([ZERO, SumOf(((slope, score),), intercept)])[1] for score, slope, intercept in lines]
+        shares = [softmax([ZERO_VALUE, SumOf(((slope, score),), intercept)])[1] for score, slope, intercept in lines]
     else:
         shares = [
             _interpolate(score, steps[0].tolist(), steps[1].tolist())
             for score, steps in zip(scores, model.steps_, strict=True)
         ]
-    return Said(classes=inside.classes, probabilities=_normalize([named(p) for p in shares], model.shares_.tolist()))
+    return ModelOutput(
+        classes=inside.classes, probabilities=_normalize([name_value(p) for p in shares], model.shares_.tolist())
+    )
 
 
-def _logs(inside: Said) -> list[Expression]:
+def _logs(inside: ModelOutput) -> list[Expression]:
     """Return log probabilities, bounded below as in the model."""
     if not inside.logs:
         raise ExportError(
@@ -58,19 +60,19 @@ def _logs(inside: Said) -> list[Expression]:
         )
     top, total = _log_total(inside.logs)
     return [
-        named(Greatest((SumOf(((1.0, score), (-1.0, top), (-1.0, total))), NumberValue(MIN_LOG_PROBABILITY))))
+        name_value(Greatest((SumOf(((1.0, score), (-1.0, top), (-1.0, total))), NumberValue(MIN_LOG_PROBABILITY))))
         for score in inside.logs
     ]
 
 
-def _decisions(inside: Said) -> list[Expression]:
+def _decisions(inside: ModelOutput) -> list[Expression]:
     """Return the scores of the classes; for two classes, minus and plus half of the only score."""
     if len(inside.scores) > 2:
         return list(inside.scores)
     return [SumOf(((0.5, score),)) for score in inside.scores]
 
 
-def _one_vs_rest_scores(model: Any, inside: Said) -> list[Expression]:
+def _one_vs_rest_scores(model: Any, inside: ModelOutput) -> list[Expression]:
     """Return a score for every class against all others; for two classes, only that of the second."""
     model = innermost_part(model, -1)
     if not inside.probabilities:
@@ -95,8 +97,8 @@ def _odds(logs: Sequence[Expression], k: int) -> Expression:
 
 def _log_total(logs: Sequence[Expression]) -> tuple[Expression, Expression]:
     """Return log Σ e^log as two terms: the greatest, and the logarithm of the relative sum."""
-    top = named(Greatest(tuple(logs)))
-    return top, named(Logarithm(SumOf(tuple((1.0, Exp(SumOf(((1.0, log), (-1.0, top))))) for log in logs))))
+    top = name_value(Greatest(tuple(logs)))
+    return top, name_value(Logarithm(SumOf(tuple((1.0, Exp(SumOf(((1.0, log), (-1.0, top))))) for log in logs))))
 
 
 def _interpolate(x: Expression, places: Sequence[float], values: Sequence[float]) -> Expression:
@@ -112,11 +114,13 @@ def _interpolate(x: Expression, places: Sequence[float], values: Sequence[float]
 
 def _normalize(shares: Sequence[Expression], otherwise: Sequence[float]) -> list[Expression]:
     if len(shares) == 1:
-        return [named(SumOf(((-1.0, shares[0]),), 1.0)), shares[0]]
-    total = named(SumOf(tuple((1.0, share) for share in shares)))
+        return [name_value(SumOf(((-1.0, shares[0]),), 1.0)), shares[0]]
+    total = name_value(SumOf(tuple((1.0, share) for share in shares)))
     return [
-        named(
-            Conditional(Lacks(total), UNKNOWN, Conditional(Above(total, ZERO), Quotient(share, total), NumberValue(p)))
+        name_value(
+            Conditional(
+                Lacks(total), UNKNOWN, Conditional(Above(total, ZERO_VALUE), Quotient(share, total), NumberValue(p))
+            )
         )
         for share, p in zip(shares, otherwise, strict=True)
     ]

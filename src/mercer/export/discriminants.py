@@ -10,13 +10,13 @@ import numpy as np
 
 from mercer._errors import ExportError
 from mercer._typing import Array
-from mercer.export.expression import HARDLY, IMPOSSIBLE, Expression, weighted
-from mercer.export.formula import Said
+from mercer.export.expression import IMPOSSIBLE, IMPOSSIBLE_BOUND, Expression, weighted_sum
+from mercer.export.formula import ModelOutput
 from mercer.export.gaussians import linear, quadratic, too_many_gaps, with_gaps
 from mercer.export.naive_bayes import bayes, normal_columns
 
 
-def discriminant(model: Any, inputs: Sequence[Expression]) -> Said:
+def discriminant(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return p(y|x) from the densities of the classes.
 
     If missing values are too many to be integrated out, and the rows of the fit had none, the predictions are those
@@ -35,8 +35,8 @@ def discriminant(model: Any, inputs: Sequence[Expression]) -> Said:
     else:
         scores = normal_columns(densities._scores, inputs)
     never = np.where(densities.seen, 0.0, IMPOSSIBLE).tolist()
-    if min(never) < HARDLY:
-        scores = [weighted([1.0], [score], constant) for score, constant in zip(scores, never, strict=True)]
+    if min(never) < IMPOSSIBLE_BOUND:
+        scores = [weighted_sum([1.0], [score], constant) for score, constant in zip(scores, never, strict=True)]
     return replace(bayes(model, [scores]), incomplete=incomplete)
 
 

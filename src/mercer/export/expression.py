@@ -1,4 +1,4 @@
-"""What a model computes from a row, as a small tree that can be written down in any language.
+"""The computation of a model from a row, as a small tree that can be written in any language.
 
 Every expression is a number, NaN (in SQL: NULL) where it cannot be known. `Named` marks what is used more than once:
 each language computes it once, under a name of its own.
@@ -23,7 +23,7 @@ ColumnKind = Literal["number", "text", "boolean", "date"]
 #: stands for the logarithm of 0, which not every language can write
 IMPOSSIBLE = -1e200
 #: scores below are those of what cannot be
-HARDLY = -1e150
+IMPOSSIBLE_BOUND = -1e150
 
 
 class Expression:
@@ -34,7 +34,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class NumberValue(Expression):
-    """The same number in every row."""
+    """A constant."""
 
     value: float
 
@@ -123,14 +123,14 @@ class Greatest(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Lacks:
-    """Whether an expression is NaN."""
+    """Condition that an expression is NaN."""
 
     of: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """Whether the left is greater than the right; false if either is NaN."""
+    """Condition that the left expression is greater than the right one; false if either is NaN."""
 
     left: Expression
     right: Expression
@@ -223,33 +223,36 @@ class Nearest(Expression):
     of: KernelPoints
 
 
-ZERO, ONE, UNKNOWN = NumberValue(0.0), NumberValue(1.0), NumberValue(math.nan)
+ZERO_VALUE = NumberValue(0.0)
+ONE_VALUE = NumberValue(1.0)
+#: missing value
+UNKNOWN = NumberValue(math.nan)
 
 
-def named(value: Expression) -> Expression:
+def name_value(value: Expression) -> Expression:
     """Return a named value, unless a name is not worthwhile."""
     return value if isinstance(value, NumberValue | ColumnValue | Named) else Named(value)
 
 
-def minus(left: Expression, right: float) -> Expression:
+def subtract(left: Expression, right: float) -> Expression:
     """Return left − right."""
     return left if right == 0 else SumOf(((1.0, left),), -right)
 
 
-def filled(of: Expression, gap: Expression, value: Expression) -> Expression:
+def fill_gap(of: Expression, gap: Expression, value: Expression) -> Expression:
     """Return `value`, which depends on `of`, or `gap` if `of` is missing."""
-    return Conditional(Lacks(of), gap, value) if may_lack(of) else value
+    return Conditional(Lacks(of), gap, value) if may_be_missing(of) else value
 
 
-def within(ends: tuple[float, float] | None, value: Expression) -> Expression:
+def clip_to(ends: tuple[float, float] | None, value: Expression) -> Expression:
     """Return a value clipped to an interval, or the value itself if there is no interval."""
     if ends is None:
         return value
     low, high = map(NumberValue, map(float, ends))
-    return named(Conditional(Above(value, high), high, Conditional(Above(low, value), low, value)))
+    return name_value(Conditional(Above(value, high), high, Conditional(Above(low, value), low, value)))
 
 
-def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: float = 0.0) -> Expression:
+def weighted_sum(weights: Iterable[float], terms: Iterable[Expression], constant: float = 0.0) -> Expression:
     """Return constant + Σ weight · term, with all lookups of one column combined into one table.
 
     A term of weight 0 adds nothing, but if it is unknown, so is the sum: the values on which it depends are kept.
@@ -270,7 +273,7 @@ def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: fl
             rest += [(weight * inner, part) for inner, part in term.terms]
         else:
             rest.append((weight, term))
-    words = [named(TermSum(terms, of_terms)) for terms, of_terms in texts.items()]
+    words = [name_value(TermSum(terms, of_terms)) for terms, of_terms in texts.items()]
     return SumOf((*rest, *((1.0, part) for part in (*tables.values(), *words))), constant)
 
 
@@ -285,13 +288,13 @@ def _worth_writing(pairs: Sequence[tuple[float, Expression]]) -> list[tuple[floa
 
 def softmax(scores: Sequence[Expression]) -> list[Expression]:
     """Return probabilities in proportion to e^score, after subtracting the greatest score."""
-    top = named(Greatest(tuple(scores)))
-    shares = [named(Exp(SumOf(((1.0, score), (-1.0, top))))) for score in scores]
-    total = named(SumOf(tuple((1.0, share) for share in shares)))
-    return [named(Quotient(share, total)) for share in shares]
+    top = name_value(Greatest(tuple(scores)))
+    shares = [name_value(Exp(SumOf(((1.0, score), (-1.0, top))))) for score in scores]
+    total = name_value(SumOf(tuple((1.0, share) for share in shares)))
+    return [name_value(Quotient(share, total)) for share in shares]
 
 
-def may_lack(expression: Expression, known: frozenset[Expression] = frozenset()) -> bool:
+def may_be_missing(expression: Expression, known: frozenset[Expression] = frozenset()) -> bool:
     """Return whether a value may be missing in a row in which the `known` values are not."""
     if expression in known:
         return False
@@ -301,16 +304,16 @@ def may_lack(expression: Expression, known: frozenset[Expression] = frozenset())
         case NumberValue(value):
             return math.isnan(value)
         case Lookup(of, table, missing, other):
-            found = [other, *(value for _, value in table), *([missing] if may_lack(of, known) else [])]
+            found = [other, *(value for _, value in table), *([missing] if may_be_missing(of, known) else [])]
             return any(map(math.isnan, found))
         case Conditional(Lacks(of), then, otherwise):
-            return may_lack(then, known) or may_lack(otherwise, known | {of})
+            return may_be_missing(then, known) or may_be_missing(otherwise, known | {of})
         case Logarithm():
             return True
         case Term() | TermSum():
             return False
         case _:
-            return any(may_lack(part, known) for part in parts(expression))
+            return any(may_be_missing(part, known) for part in parts(expression))
 
 
 def gates(expressions: Iterable[Expression]) -> Iterator[Expression]:
@@ -318,7 +321,7 @@ def gates(expressions: Iterable[Expression]) -> Iterator[Expression]:
     # NaN where a part is
     arithmetic = (Named, SumOf, ProductOf, Quotient, Exp, Arctangent, Floor, Sine, PointSum, Nearest)
     reached = walk(expressions, through=arithmetic)
-    return (each for each in reached if not isinstance(each, arithmetic) and may_lack(each))
+    return (each for each in reached if not isinstance(each, arithmetic) and may_be_missing(each))
 
 
 def parts(expression: Expression) -> Iterator[Expression]:

@@ -12,9 +12,9 @@ from mercer._errors import ExportError
 from mercer._typing import Array
 from mercer.export.expression import (
     IMPOSSIBLE,
-    ONE,
+    ONE_VALUE,
     UNKNOWN,
-    ZERO,
+    ZERO_VALUE,
     Above,
     Conditional,
     Expression,
@@ -24,10 +24,10 @@ from mercer.export.expression import (
     ProductOf,
     Quotient,
     SumOf,
-    filled,
-    minus,
-    named,
-    weighted,
+    fill_gap,
+    name_value,
+    subtract,
+    weighted_sum,
 )
 from mercer.export.gaussians import quadratic
 from mercer.families import (
@@ -54,7 +54,7 @@ GAMMA_SHIFT = 7
 def log_densities(name: str, family: Family, x: Expression, parameters: Parameters) -> list[Expression]:
     """Return one expression for each class; 0 if x is missing, NaN if x is outside of the support."""
     scores = _scores(name, family, x, parameters)
-    return [filled(x, ZERO, score) for score in scores]
+    return [fill_gap(x, ZERO_VALUE, score) for score in scores]
 
 
 def _scores(name: str, family: Family, x: Expression, parameters: Parameters) -> list[Expression]:
@@ -78,7 +78,7 @@ def _scores(name: str, family: Family, x: Expression, parameters: Parameters) ->
             f"Column {name!r} cannot be exported: a value has probability 0 in some class. Fit with smoothing above 0."
         )
     return [
-        weighted(of_class, features, constant)
+        weighted_sum(of_class, features, constant)
         for of_class, constant in zip(weights.tolist(), constants.tolist(), strict=True)
     ]
 
@@ -95,10 +95,10 @@ def _linear(name: str, family: Family, x: Expression, parameters: Parameters) ->
 def _inverse_gaussian(x: Expression, mean: Array, shape: Array) -> tuple[list[Expression], Array, Array]:
     """Return ½ log λ − λ(x − μ)²/2μ²x, with x in a unit near the means, whose squares might overflow."""
     unit = float(np.exp2(np.round(np.log2(mean).mean())))
-    u = named(Conditional(Above(x, ZERO), SumOf(((1 / unit, x),)), UNKNOWN))
+    u = name_value(Conditional(Above(x, ZERO_VALUE), SumOf(((1 / unit, x),)), UNKNOWN))
     ratio, strength = mean / unit, shape / mean
     weights = np.column_stack([-0.5 * strength / ratio, -0.5 * strength * ratio])
-    return [u, named(Quotient(ONE, u))], weights, strength + 0.5 * np.log(shape)
+    return [u, name_value(Quotient(ONE_VALUE, u))], weights, strength + 0.5 * np.log(shape)
 
 
 def _sufficient(name: str, family: Family, x: Expression) -> list[Expression]:
@@ -106,9 +106,9 @@ def _sufficient(name: str, family: Family, x: Expression) -> list[Expression]:
         case Poisson() | Exponential():
             return [_from_zero(x)]
         case Gamma():
-            return [named(Logarithm(x)), x]
+            return [name_value(Logarithm(x)), x]
         case Beta():
-            return [named(Logarithm(x)), named(Logarithm(SumOf(((-1.0, x),), 1.0)))]
+            return [name_value(Logarithm(x)), name_value(Logarithm(SumOf(((-1.0, x),), 1.0)))]
     raise ExportError(
         f"Column {name!r} cannot be exported: it is described by {family!r}. Describe it by Gaussian(), Gamma(), "
         "Poisson(), Histogram() or Categorical(), and fit again."
@@ -116,7 +116,7 @@ def _sufficient(name: str, family: Family, x: Expression) -> list[Expression]:
 
 
 def _from_zero(x: Expression) -> Expression:
-    return named(Conditional(Above(ZERO, x), UNKNOWN, x))
+    return name_value(Conditional(Above(ZERO_VALUE, x), UNKNOWN, x))
 
 
 def _by_value(family: Any, x: Expression, parameters: Parameters) -> list[Expression]:
@@ -153,22 +153,22 @@ def _by_bin(family: Histogram, x: Expression, parameters: Parameters) -> list[Ex
 
 def _negative_binomial(x: Expression, mean: float, r: float) -> Expression:
     if mean == 0:
-        return Conditional(Above(x, ZERO), NumberValue(IMPOSSIBLE), ZERO)
+        return Conditional(Above(x, ZERO_VALUE), NumberValue(IMPOSSIBLE), ZERO_VALUE)
     if math.isinf(r):
-        return weighted([math.log(mean)], [x], -mean)
+        return weighted_sum([math.log(mean)], [x], -mean)
     constant = r * math.log(r / (r + mean)) - math.lgamma(r)
-    return weighted([1.0, -math.log1p(r / mean)], [_log_gamma(minus(x, -r)), x], constant)
+    return weighted_sum([1.0, -math.log1p(r / mean)], [_log_gamma(subtract(x, -r)), x], constant)
 
 
 def _log_gamma(z: Expression) -> Expression:
     """log Γ(z) for z > 0, by Stirling's series of z + 7 and the products that lead there."""
-    z = named(z)
+    z = name_value(z)
     product: Expression = z
     for step in range(1, GAMMA_SHIFT):
-        product = ProductOf(product, minus(z, -float(step)))
-    high = named(minus(z, -float(GAMMA_SHIFT)))
-    inverse = named(Quotient(ONE, high))
-    square = named(ProductOf(inverse, inverse))
+        product = ProductOf(product, subtract(z, -float(step)))
+    high = name_value(subtract(z, -float(GAMMA_SHIFT)))
+    inverse = name_value(Quotient(ONE_VALUE, high))
+    square = name_value(ProductOf(inverse, inverse))
     series = ProductOf(inverse, SumOf(((1.0, ProductOf(square, SumOf(((1 / 1260, square),), -1 / 360))),), 1 / 12))
-    main = ProductOf(minus(high, 0.5), Logarithm(high))
+    main = ProductOf(subtract(high, 0.5), Logarithm(high))
     return SumOf(((1.0, main), (-1.0, high), (1.0, series), (-1.0, Logarithm(product))), 0.5 * math.log(2 * math.pi))

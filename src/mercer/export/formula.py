@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mercer.export.expression import (
-    HARDLY,
+    IMPOSSIBLE_BOUND,
     Above,
     ColumnValue,
     Conditional,
@@ -15,18 +15,18 @@ from mercer.export.expression import (
     Label,
     NumberValue,
     ProductOf,
-    named,
+    name_value,
     numbers_in,
     softmax,
     walk,
 )
 
 #: nearly the least number of float64, which stands for −∞
-OVERFLOWN = -1.7e308
+OVERFLOW_BOUND = -1.7e308
 
 
 @dataclass(frozen=True)
-class Said:
+class ModelOutput:
     """The output of a model as expressions of its features.
 
     A classifier has `probabilities` of its `classes`, or only `scores` of them; a regression has `predictions`.
@@ -60,19 +60,19 @@ class Said:
         return self.predictions or (*self.of_classes, *self.votes)
 
     @classmethod
-    def of_scores(cls, classes: Sequence[Label], scores: Sequence[Expression]) -> Said:
+    def of_scores(cls, classes: Sequence[Label], scores: Sequence[Expression]) -> ModelOutput:
         """Return the output with probabilities that are the softmax of scores."""
-        logs = [named(score) for score in scores]
+        logs = [name_value(score) for score in scores]
         return cls(classes=classes, probabilities=softmax(logs), logs=logs)
 
     @classmethod
-    def of_joint(cls, classes: Sequence[Label], joint: Sequence[Expression], log_prior: Sequence[float]) -> Said:
+    def of_joint(cls, classes: Sequence[Label], joint: Sequence[Expression], log_prior: Sequence[float]) -> ModelOutput:
         """Return the posterior by Bayes' rule; for rows that are impossible in every class it is the prior."""
-        scores = [named(score) for score in joint]
+        scores = [name_value(score) for score in joint]
         impossible = _impossible_below(joint)
         if impossible is None:
             return cls.of_scores(classes, scores)
-        hopeless = Above(NumberValue(impossible), named(Greatest(tuple(scores))))
+        hopeless = Above(NumberValue(impossible), name_value(Greatest(tuple(scores))))
         return cls.of_scores(
             classes,
             [Conditional(hopeless, NumberValue(prior), score) for prior, score in zip(log_prior, scores, strict=True)],
@@ -85,16 +85,16 @@ class Formula:
 
     model: str
     columns: Sequence[ColumnValue]
-    said: Said
+    output: ModelOutput
     #: the number of columns of the fit, if these had no names
     width: int | None = None
 
     @property
     def remark(self) -> str:
         """A sentence about rows that the model predicts and the export does not; "" if there are none."""
-        if not self.said.incomplete:
+        if not self.output.incomplete:
             return ""
-        reason = self.said.incomplete
+        reason = self.output.incomplete
         return f"Rows with missing values have no prediction. {reason}"
 
 
@@ -103,6 +103,6 @@ def _impossible_below(joint: Sequence[Expression]) -> float | None:
 
     There are if a logarithm of 0 is among the numbers, or a product, since that of large numbers is −∞.
     """
-    if any(number < HARDLY for number in numbers_in(joint)):
-        return HARDLY
-    return OVERFLOWN if any(isinstance(part, ProductOf) for part in walk(joint)) else None
+    if any(number < IMPOSSIBLE_BOUND for number in numbers_in(joint)):
+        return IMPOSSIBLE_BOUND
+    return OVERFLOW_BOUND if any(isinstance(part, ProductOf) for part in walk(joint)) else None

@@ -11,8 +11,8 @@ import numpy as np
 from mercer._errors import SingularCovarianceError
 from mercer._typing import Array
 from mercer.export.expression import (
-    ONE,
-    ZERO,
+    ONE_VALUE,
+    ZERO_VALUE,
     Conditional,
     Expression,
     Lacks,
@@ -22,26 +22,26 @@ from mercer.export.expression import (
     ProductOf,
     Quotient,
     SumOf,
-    filled,
-    may_lack,
-    minus,
-    named,
-    weighted,
+    fill_gap,
+    may_be_missing,
+    name_value,
+    subtract,
+    weighted_sum,
 )
 from mercer.families.multivariate import cholesky
 
 #: maximum columns with missing values that are integrated out, because the size of the formula grows with its cube
-MOST_GAPS = 12
-#: squared distance of a class from the centre of all classes, in its own deviations, up to which squares are written
-#: about that centre; cancellation then leaves 10 digits
-NEAR = 1e6
+MAX_INTEGRATED_COLUMNS = 12
+#: squared distance of a class from the mean of all classes, in its own standard deviations, up to which squares are
+#: centred at that mean; cancellation then leaves 10 digits
+MAX_CENTRED_DISTANCE = 1e6
 
 
 def independent(inputs: Sequence[Expression], mean: Array, precision: Array, constants: Array) -> list[Expression]:
     """Return Σ_j log N(x_j; μ_kj, 1/precision_kj) for each class; `constants` has shape (classes, columns)."""
     about = mean.mean(axis=0)
     away = mean - about
-    if len(mean) > 1 and np.max(precision * np.square(away), initial=0.0) > NEAR:
+    if len(mean) > 1 and np.max(precision * np.square(away), initial=0.0) > MAX_CENTRED_DISTANCE:
         each = zip(mean[:, None], precision[:, None], constants[:, None], strict=True)
         return [independent(inputs, *of_class)[0] for of_class in each]
     features: list[Expression] = []
@@ -50,12 +50,12 @@ def independent(inputs: Sequence[Expression], mean: Array, precision: Array, con
     for j, x in enumerate(inputs):
         if not precision[:, j].any():  # the column has no effect
             continue
-        z = named(filled(x, ZERO, minus(x, float(about[j]))))
-        features += [z, named(ProductOf(z, z))]
+        z = name_value(fill_gap(x, ZERO_VALUE, subtract(x, float(about[j]))))
+        features += [z, name_value(ProductOf(z, z))]
         weights += [precision[:, j] * away[:, j], -0.5 * precision[:, j]]
         constant = constants[:, j] - 0.5 * precision[:, j] * np.square(away[:, j])
-        if may_lack(x):
-            features.append(named(filled(x, ZERO, ONE)))
+        if may_be_missing(x):
+            features.append(name_value(fill_gap(x, ZERO_VALUE, ONE_VALUE)))
             weights.append(constant)
         else:
             intercept += constant
@@ -64,7 +64,8 @@ def independent(inputs: Sequence[Expression], mean: Array, precision: Array, con
 
 def _scores(features: Sequence[Expression], weights: Array, intercept: Array) -> list[Expression]:
     return [
-        weighted(row, features, constant) for row, constant in zip(weights.tolist(), intercept.tolist(), strict=True)
+        weighted_sum(row, features, constant)
+        for row, constant in zip(weights.tolist(), intercept.tolist(), strict=True)
     ]
 
 
@@ -72,7 +73,9 @@ def linear(inputs: Sequence[Expression], centre: Array, weights: Array, intercep
     """Return (x − centre) · weights + intercept; `weights` has shape (columns, classes)."""
     # tables of levels stay unchanged, so that those of one column are combined
     shift = np.array([0.0 if isinstance(x, Lookup) else c for x, c in zip(inputs, centre.tolist(), strict=True)])
-    centred = [x if isinstance(x, Lookup) else named(minus(x, c)) for x, c in zip(inputs, shift.tolist(), strict=True)]
+    centred = [
+        x if isinstance(x, Lookup) else name_value(subtract(x, c)) for x, c in zip(inputs, shift.tolist(), strict=True)
+    ]
     return _scores(centred, weights.T, intercept - (centre - shift) @ weights)
 
 
@@ -80,13 +83,13 @@ def quadratic(
     inputs: Sequence[Expression], centre: Array, away: Array, precision: Array, constants: Array
 ) -> list[Expression]:
     """Return −½ (x − c − u_k)ᵀ P_k (x − c − u_k) + constants_k."""
-    if np.max(np.einsum("ki,kij,kj->k", away, precision, away)) > NEAR:  # each class about its own mean
+    if np.max(np.einsum("ki,kij,kj->k", away, precision, away)) > MAX_CENTRED_DISTANCE:  # each class about its own mean
         none = np.zeros_like(away[:1])
         each = zip(away, precision[:, None], constants[:, None], strict=True)
         return [quadratic(inputs, centre + u, none, P, constant)[0] for u, P, constant in each]
-    z = [named(minus(x, c)) for x, c in zip(inputs, centre.tolist(), strict=True)]
+    z = [name_value(subtract(x, c)) for x, c in zip(inputs, centre.tolist(), strict=True)]
     i, j = np.triu_indices(len(z))
-    products = [named(ProductOf(z[a], z[b])) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
+    products = [name_value(ProductOf(z[a], z[b])) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
     slopes = np.einsum("kij,kj->ki", precision, away)
     squares = np.where(i == j, -0.5, -1.0) * precision[:, i, j]
     intercept = constants - 0.5 * np.einsum("ki,ki->k", slopes, away)
@@ -97,22 +100,24 @@ def with_gaps(
     inputs: Sequence[Expression], complete: list[Expression], centre: Array, away: Array, covariance: Array
 ) -> list[Expression]:
     """Return scores of complete rows and, if there are densities, those of the present values of other rows."""
-    lacking = [x for x in inputs if may_lack(x)]
+    lacking = [x for x in inputs if may_be_missing(x)]
     if not lacking or any(map(_singular, covariance)):
         return complete
-    gap = Lacks(named(SumOf(tuple((1.0, x) for x in lacking))))
+    gap = Lacks(name_value(SumOf(tuple((1.0, x) for x in lacking))))
     marginal = _marginal(inputs, centre, away, covariance)
-    return [Conditional(gap, named(part), named(whole)) for part, whole in zip(marginal, complete, strict=True)]
+    return [
+        Conditional(gap, name_value(part), name_value(whole)) for part, whole in zip(marginal, complete, strict=True)
+    ]
 
 
 def too_many_gaps(inputs: Sequence[Expression], covariance: Array) -> str:
     """Return why rows with missing values cannot be exported, as a sentence; "" if they can be, or are invalid."""
-    lacking = sum(map(may_lack, inputs))
-    if lacking <= MOST_GAPS or any(map(_singular, covariance)):
+    lacking = sum(map(may_be_missing, inputs))
+    if lacking <= MAX_INTEGRATED_COLUMNS or any(map(_singular, covariance)):
         return ""
     return (
         f"Rows with missing values cannot be exported for a full covariance of {lacking} columns, only for up to "
-        f"{MOST_GAPS}."
+        f"{MAX_INTEGRATED_COLUMNS}."
     )
 
 
@@ -130,8 +135,8 @@ def _marginal(inputs: Sequence[Expression], centre: Array, away: Array, covarian
 
     Columns that are never missing come first, so that what follows from them is numbers; the rest is written out.
     """
-    order = sorted(range(len(inputs)), key=lambda j: may_lack(inputs[j]))
-    z = [named(minus(inputs[j], float(centre[j]))) for j in order]
+    order = sorted(range(len(inputs)), key=lambda j: may_be_missing(inputs[j]))
+    z = [name_value(subtract(inputs[j], float(centre[j]))) for j in order]
     chains = [_chain(matrix[np.ix_(order, order)], z) for matrix in covariance]
     return [
         _log_density(chains[k if len(chains) > 1 else 0], z, shift) for k, shift in enumerate(away[:, order].tolist())
@@ -151,24 +156,24 @@ def _chain(covariance: Array, z: list[Expression]) -> list[ChainLink]:
     links = []
     for j, x in enumerate(z):
         variance = C[j][j]
-        slopes = [named(filled(x, ZERO, _quotient(C[i][j], variance))) for i in range(j + 1, len(z))]
+        slopes = [name_value(fill_gap(x, ZERO_VALUE, _quotient(C[i][j], variance))) for i in range(j + 1, len(z))]
         links.append(ChainLink(variance, slopes))
         for place, i in enumerate(range(j + 1, len(z))):
             for other in range(i, len(z)):
-                C[i][other] = C[other][i] = named(_less(C[i][other], slopes[place], C[j][other]))
+                C[i][other] = C[other][i] = name_value(_less(C[i][other], slopes[place], C[j][other]))
     return links
 
 
 def _log_density(chain: list[ChainLink], z: list[Expression], shift: Sequence[float]) -> Expression:
     """Return −½ Σ (residual²/variance + log variance) over the present columns."""
-    residuals = [minus(x, u) for x, u in zip(z, shift, strict=True)]
+    residuals = [subtract(x, u) for x, u in zip(z, shift, strict=True)]
     terms: list[Expression] = []
     for j, (variance, slopes) in enumerate(chain):
-        residual = named(filled(z[j], ZERO, residuals[j]))
-        terms += [_quotient(ProductOf(residual, residual), variance), filled(z[j], ZERO, _log(variance))]
+        residual = name_value(fill_gap(z[j], ZERO_VALUE, residuals[j]))
+        terms += [_quotient(ProductOf(residual, residual), variance), fill_gap(z[j], ZERO_VALUE, _log(variance))]
         for place, i in enumerate(range(j + 1, len(z))):
-            residuals[i] = named(_less(residuals[i], slopes[place], residual))
-    return weighted([-0.5] * len(terms), [named(term) for term in terms])
+            residuals[i] = name_value(_less(residuals[i], slopes[place], residual))
+    return weighted_sum([-0.5] * len(terms), [name_value(term) for term in terms])
 
 
 def _less(value: Expression, slope: Expression, by: Expression) -> Expression:

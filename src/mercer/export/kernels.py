@@ -16,8 +16,8 @@ from mercer.base.validation import is_sparse
 from mercer.density import Gaussian
 from mercer.export.expression import (
     IMPOSSIBLE,
-    ONE,
-    ZERO,
+    ONE_VALUE,
+    ZERO_VALUE,
     Above,
     Conditional,
     Expression,
@@ -29,12 +29,12 @@ from mercer.export.expression import (
     PointSum,
     Quotient,
     SumOf,
-    minus,
-    named,
-    weighted,
+    name_value,
+    subtract,
+    weighted_sum,
 )
 from mercer.export.families import finite
-from mercer.export.formula import Said
+from mercer.export.formula import ModelOutput
 from mercer.export.labels import plain_labels
 from mercer.export.links import inverse
 from mercer.kernel_approximation.function import KernelFunction
@@ -51,19 +51,19 @@ def expansion(
     points, alpha = points[used], alpha[used]
     if isinstance(kernel, Linear):
         return [
-            named(weighted(row, inputs, b))
+            name_value(weighted_sum(row, inputs, b))
             for row, b in zip((alpha.T @ points).tolist(), intercept.tolist(), strict=True)
         ]
     if not len(points):  # an empty sum would be unknown; a point of weight 0 adds nothing
         points, alpha = np.zeros((1, len(inputs))), np.zeros((1, alpha.shape[1]))
-    compared = _compared(model, kernel, tuple(named(x) for x in inputs), points)
+    compared = _compare_points(model, kernel, tuple(name_value(x) for x in inputs), points)
     return [
-        named(SumOf(((1.0, named(PointSum(compared, column))),), b))
+        name_value(SumOf(((1.0, name_value(PointSum(compared, column))),), b))
         for column, b in zip(alpha.T, intercept.tolist(), strict=True)
     ]
 
 
-def _compared(model: Any, kernel: Any, inputs: tuple[Expression, ...], points: Array) -> KernelPoints:
+def _compare_points(model: Any, kernel: Any, inputs: tuple[Expression, ...], points: Array) -> KernelPoints:
     columns = points.shape[1]
     match kernel:
         case RBF():
@@ -92,31 +92,33 @@ def of_function(model: Any, function: Any, inputs: Sequence[Expression]) -> list
     return expansion(model, function.kernel, function.rows, function.alpha, function.intercept, inputs)
 
 
-def kernel_ridge(model: Any, inputs: Sequence[Expression]) -> Said:
+def kernel_ridge(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     if model.kernel_ is None:
         raise ExportError(_of_other_kernel(model, None))
     if model._function is not None:
-        return Said(predictions=of_function(model, model._function, inputs))
+        return ModelOutput(predictions=of_function(model, model._function, inputs))
     alpha = np.asarray(model.dual_coef_).reshape(len(model.dual_coef_), -1)
     none = np.zeros(alpha.shape[1])
-    return Said(predictions=expansion(model, model.kernel_, model.X_fit_, alpha, none, inputs))
+    return ModelOutput(predictions=expansion(model, model.kernel_, model.X_fit_, alpha, none, inputs))
 
 
-def kernelized(model: Any, inputs: Sequence[Expression]) -> Said:
+def kernelized(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the formula of ridge, logistic and other regressions with a kernel."""
     values = of_function(model, model._function, inputs)
     if hasattr(model, "classes_"):
-        return Said.of_scores(plain_labels(model), [ZERO, *values] if len(values) == 1 else values)
+        return ModelOutput.of_scores(plain_labels(model), [ZERO_VALUE, *values] if len(values) == 1 else values)
     response = model._kind.response
-    return Said(predictions=[SumOf(((float(response.whole), inverse(response.link, value)),)) for value in values])
+    return ModelOutput(
+        predictions=[SumOf(((float(response.whole), inverse(response.link, value)),)) for value in values]
+    )
 
 
-def kernel_perceptron(model: Any, inputs: Sequence[Expression]) -> Said:
+def kernel_perceptron(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return scores without probabilities."""
     scores = of_function(model, model._function, inputs)
     if len(scores) == 1:
-        scores = [named(SumOf(((-1.0, scores[0]),))), *scores]
-    return Said(classes=plain_labels(model), scores=scores)
+        scores = [name_value(SumOf(((-1.0, scores[0]),))), *scores]
+    return ModelOutput(classes=plain_labels(model), scores=scores)
 
 
 def _decisions(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
@@ -131,42 +133,46 @@ def _decisions(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
     return expansion(model, comparison.kernel, comparison.support, columns, intercept, inputs)
 
 
-def svr(model: Any, inputs: Sequence[Expression]) -> Said:
-    return Said(predictions=_decisions(model, inputs))
+def svr(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
+    return ModelOutput(predictions=_decisions(model, inputs))
 
 
-def svc(model: Any, inputs: Sequence[Expression]) -> Said:
+def svc(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the softmax of τ times each class's smallest margin; the class with most votes is predicted."""
     labels, decisions = plain_labels(model), _decisions(model, inputs)
     scale = model._scale()
     if len(labels) == 2:
         (first,) = decisions
         scores = [SumOf(((sign * scale, first),)) for sign in (1.0, -1.0)]
-        return replace(Said.of_scores(labels, scores), second_wins=True)
+        return replace(ModelOutput.of_scores(labels, scores), second_wins=True)
     if model.break_ties:
         raise ExportError("SVC(break_ties=True) of several classes cannot be exported. Fit with break_ties=False.")
     own, signs = pairs_with_signs(len(labels))
     margins, votes = [], []
     for k, (pairs, of_class) in enumerate(zip(own.tolist(), signs.tolist(), strict=True)):
         against = [SumOf(((-sign, decisions[p]),)) for p, sign in zip(pairs, of_class, strict=True)]
-        margins.append(named(SumOf(((-1.0, Greatest(tuple(against))),))))
+        margins.append(name_value(SumOf(((-1.0, Greatest(tuple(against))),))))
         wins = [
-            Conditional(Above(decisions[p], ZERO), ONE if sign > 0 else ZERO, ZERO if sign > 0 else ONE)
+            Conditional(
+                Above(decisions[p], ZERO_VALUE),
+                ONE_VALUE if sign > 0 else ZERO_VALUE,
+                ZERO_VALUE if sign > 0 else ONE_VALUE,
+            )
             for p, sign in zip(pairs, of_class, strict=True)
         ]
         # an unknown decision does not vote; the first of several classes with equal votes is predicted
         unknown = tuple((0.0, decisions[p]) for p in pairs)
-        votes.append(named(SumOf((*((1.0, win) for win in wins), *unknown), -k / (2 * len(labels)))))
+        votes.append(name_value(SumOf((*((1.0, win) for win in wins), *unknown), -k / (2 * len(labels)))))
     # if votes are cyclic, no class beats all others, and the predicted class is as probable as any
-    top, most = named(Greatest(tuple(margins))), named(Greatest(tuple(votes)))
+    top, most = name_value(Greatest(tuple(margins))), name_value(Greatest(tuple(votes)))
     scores = [
         SumOf(((scale, Conditional(Above(most, vote), margin, top)),))
         for vote, margin in zip(votes, margins, strict=True)
     ]
-    return replace(Said.of_scores(labels, scores), votes=votes)
+    return replace(ModelOutput.of_scores(labels, scores), votes=votes)
 
 
-def kernel_bayes(model: Any, inputs: Sequence[Expression]) -> Said:
+def kernel_bayes(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the posterior from a sum of Gaussians around the rows of each class."""
     known = [x for x, says in zip(inputs, model.informative_.tolist(), strict=True) if says]
     prior = finite(model._log_prior()).tolist()
@@ -179,11 +185,13 @@ def kernel_bayes(model: Any, inputs: Sequence[Expression]) -> Said:
         near = _in_bandwidths(windows.bandwidth, known, windows.points, windows.origin)
         share = np.ones(len(windows.points)) if windows.share is None else windows.share
         constant = log_prior + windows.log_scale - math.log(windows.total_share)
-        joint.append(SumOf(((1.0, named(Nearest(near))), (1.0, Logarithm(named(PointSum(near, share))))), constant))
-    return Said.of_joint(plain_labels(model), joint, prior)
+        joint.append(
+            SumOf(((1.0, name_value(Nearest(near))), (1.0, Logarithm(name_value(PointSum(near, share))))), constant)
+        )
+    return ModelOutput.of_joint(plain_labels(model), joint, prior)
 
 
-def nadaraya_watson(model: Any, inputs: Sequence[Expression]) -> Said:
+def nadaraya_watson(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the mean of the targets of the fit, or the shares of its classes, weighted by Gaussians."""
     fit = model._fit
     if model._columns.categories:
@@ -193,17 +201,17 @@ def nadaraya_watson(model: Any, inputs: Sequence[Expression]) -> Said:
     _check_smoother(model, fit.kernel, fit._sums.factors)
     near = _in_bandwidths(fit.bandwidth, inputs, fit.numbers(), fit.centre)
     weight = fit.weight / fit.weight.max()
-    total = named(PointSum(near, weight))
+    total = name_value(PointSum(near, weight))
     means = [
-        named(SumOf(((1.0, Quotient(named(PointSum(near, weight * (values - origin))), total)),), origin))
+        name_value(SumOf(((1.0, Quotient(name_value(PointSum(near, weight * (values - origin))), total)),), origin))
         for values, origin in zip(fit.values.T, fit.origin.tolist(), strict=True)
     ]
     if hasattr(model, "classes_"):
-        return Said(classes=plain_labels(model), probabilities=means)
-    return Said(predictions=means)
+        return ModelOutput(classes=plain_labels(model), probabilities=means)
+    return ModelOutput(predictions=means)
 
 
-def local_linear(model: Any, inputs: Sequence[Expression]) -> Said:
+def local_linear(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     raise ExportError(
         "LocalLinear cannot be exported: it solves a system of equations for each row. NadarayaWatson can be; or keep "
         "this one in a file with mercer.save and serve it."
@@ -222,9 +230,9 @@ def _in_bandwidths(bandwidth: Any, inputs: Sequence[Expression], rows: Array, ce
     """Return rows and inputs relative to a centre, in units of the bandwidth."""
     root = np.asarray(bandwidth.root, dtype=float)
     scale = np.linalg.inv(root) if root.ndim == 2 else np.diag(1 / np.broadcast_to(root, len(inputs)))
-    centred = [named(minus(x, c)) for x, c in zip(inputs, centre.tolist(), strict=True)]
+    centred = [name_value(subtract(x, c)) for x, c in zip(inputs, centre.tolist(), strict=True)]
     whitened = tuple(
-        named(SumOf(tuple((factor, x) for factor, x in zip(row, centred, strict=True) if factor)))
+        name_value(SumOf(tuple((factor, x) for factor, x in zip(row, centred, strict=True) if factor)))
         for row in scale.tolist()
     )
     return KernelPoints(whitened, (rows - centre) @ scale.T, "nearest", 0.5)

@@ -10,18 +10,18 @@ import numpy as np
 
 from mercer._errors import ExportError
 from mercer.export.expression import (
-    ZERO,
+    ZERO_VALUE,
     Expression,
     Lookup,
     NumberValue,
     ProductOf,
     Quotient,
     SumOf,
-    named,
+    name_value,
     softmax,
-    weighted,
+    weighted_sum,
 )
-from mercer.export.formula import Said
+from mercer.export.formula import ModelOutput
 from mercer.export.kernels import of_function
 from mercer.export.labels import plain_labels
 from mercer.export.links import inverse
@@ -34,74 +34,76 @@ def sums(coef: Any, intercept: Any, inputs: Sequence[Expression]) -> list[Expres
     weights = np.atleast_2d(np.asarray(dense, dtype=np.float64))
     constants = np.broadcast_to(np.ravel(np.asarray(intercept, dtype=float)), (len(weights),))
     return [
-        named(weighted(row.tolist(), inputs, constant))
+        name_value(weighted_sum(row.tolist(), inputs, constant))
         for row, constant in zip(weights, constants.tolist(), strict=True)
     ]
 
 
-def regression(model: Any, inputs: Sequence[Expression]) -> Said:
+def regression(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the formula of least squares with any penalty."""
-    return Said(predictions=sums(model.coef_, model.intercept_, inputs))
+    return ModelOutput(predictions=sums(model.coef_, model.intercept_, inputs))
 
 
-def glm_regression(model: Any, inputs: Sequence[Expression]) -> Said:
+def glm_regression(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the formula of scikit-learn's GLM regressors."""
     (eta,) = sums(model.coef_, model.intercept_, inputs)
-    return Said(predictions=[inverse(model._response().link, eta)])
+    return ModelOutput(predictions=[inverse(model._response().link, eta)])
 
 
-def logistic(model: Any, inputs: Sequence[Expression]) -> Said:
+def logistic(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     scores = sums(model.coef_, model.intercept_, inputs)
-    return Said.of_scores(plain_labels(model), [ZERO, *scores] if len(scores) == 1 else scores)
+    return ModelOutput.of_scores(plain_labels(model), [ZERO_VALUE, *scores] if len(scores) == 1 else scores)
 
 
-def boundary(model: Any, inputs: Sequence[Expression]) -> Said:
+def boundary(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return scores without probabilities."""
     scores = sums(model.coef_, model.intercept_, inputs)
     if len(scores) == 1:
-        scores = [named(SumOf(((-1.0, scores[0]),))), *scores]
-    return Said(classes=plain_labels(model), scores=scores)
+        scores = [name_value(SumOf(((-1.0, scores[0]),))), *scores]
+    return ModelOutput(classes=plain_labels(model), scores=scores)
 
 
-def threshold(model: Any, inputs: Sequence[Expression]) -> Said:
+def threshold(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the formula of one-versus-rest classifiers, with probabilities if their losses have them."""
     shares_there = hasattr(model, "predict_proba")
     if len(model.classes_) == 2:
         return replace((logistic if shares_there else boundary)(model, inputs), second_wins=True)
     if not shares_there or len(model.classes_) == 1:
         return boundary(model, inputs)
-    shares = [named(softmax([ZERO, score])[1]) for score in sums(model.coef_, model.intercept_, inputs)]
-    total = named(SumOf(tuple((1.0, share) for share in shares)))
-    return Said(classes=plain_labels(model), probabilities=[named(Quotient(share, total)) for share in shares])
+    shares = [name_value(softmax([ZERO_VALUE, score])[1]) for score in sums(model.coef_, model.intercept_, inputs)]
+    total = name_value(SumOf(tuple((1.0, share) for share in shares)))
+    return ModelOutput(
+        classes=plain_labels(model), probabilities=[name_value(Quotient(share, total)) for share in shares]
+    )
 
 
-def ordinal(model: Any, inputs: Sequence[Expression]) -> Said:
+def ordinal(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the formula of proportional odds: p_k = σ(θ_k − η) σ(η − θ_{k−1}) (1 − e^(θ_{k−1} − θ_k))."""
     (eta,) = sums(model.coef_, 0.0, inputs)
     thresholds = model.thresholds_
-    above, below = zip(*(softmax([ZERO, SumOf(((-1.0, eta),), float(edge))]) for edge in thresholds), strict=True)
+    above, below = zip(*(softmax([ZERO_VALUE, SumOf(((-1.0, eta),), float(edge))]) for edge in thresholds), strict=True)
     widths = (-np.expm1(-np.diff(thresholds))).tolist()
-    between = [named(SumOf(((width, ProductOf(below[k + 1], above[k])),))) for k, width in enumerate(widths)]
-    return Said(classes=plain_labels(model), probabilities=[below[0], *between, above[-1]])
+    between = [name_value(SumOf(((width, ProductOf(below[k + 1], above[k])),))) for k, width in enumerate(widths)]
+    return ModelOutput(classes=plain_labels(model), probabilities=[below[0], *between, above[-1]])
 
 
-def glm(model: Any, inputs: Sequence[Expression]) -> Said:
+def glm(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     if hasattr(model, "_terms"):
-        etas = sums(model.coef_, model.intercept_, _coded(model, inputs))
+        etas = sums(model.coef_, model.intercept_, _encode(model, inputs))
     else:
         etas = of_function(model, model._function, inputs)
     if not hasattr(model, "classes_"):
         # the mean of a binomial is a share of its trials
         mean = SumOf(((float(model._kind.response.whole), inverse(model.link_, etas[0])),))
-        return Said(predictions=[mean])
+        return ModelOutput(predictions=[mean])
     labels = plain_labels(model)
     if len(etas) > 1 or isinstance(model.link_, Logit):
-        return Said.of_scores(labels, etas if len(etas) > 1 else [ZERO, *etas])
-    share = named(inverse(model.link_, etas[0]))
-    return Said(classes=labels, probabilities=[named(SumOf(((-1.0, share),), 1.0)), share])
+        return ModelOutput.of_scores(labels, etas if len(etas) > 1 else [ZERO_VALUE, *etas])
+    share = name_value(inverse(model.link_, etas[0]))
+    return ModelOutput(classes=labels, probabilities=[name_value(SumOf(((-1.0, share),), 1.0)), share])
 
 
-def _coded(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
+def _encode(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
     """Return an input for each coefficient of categories; new levels and missing values give no prediction."""
     coded: list[Expression] = []
     for j, each in enumerate(inputs):
@@ -116,7 +118,7 @@ def _coded(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
     return coded
 
 
-def baseline_classes(model: Any, inputs: Sequence[Expression]) -> Said:
+def baseline_classes(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the formula of scikit-learn's `DummyClassifier`: the shares of the classes."""
     if model.strategy not in ("prior", "most_frequent"):
         raise ExportError(
@@ -126,9 +128,9 @@ def baseline_classes(model: Any, inputs: Sequence[Expression]) -> Said:
     shares = model.class_prior_.tolist()
     if model.strategy == "most_frequent":
         shares = [float(k == int(np.argmax(shares))) for k in range(len(shares))]
-    return Said(classes=plain_labels(model), probabilities=[NumberValue(share) for share in shares])
+    return ModelOutput(classes=plain_labels(model), probabilities=[NumberValue(share) for share in shares])
 
 
-def baseline_mean(model: Any, inputs: Sequence[Expression]) -> Said:
+def baseline_mean(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the formula of scikit-learn's `DummyRegressor`, a constant."""
-    return Said(predictions=[NumberValue(value) for value in np.ravel(model.constant_).tolist()])
+    return ModelOutput(predictions=[NumberValue(value) for value in np.ravel(model.constant_).tolist()])

@@ -6,9 +6,9 @@ import math
 
 from mercer._errors import ExportError
 from mercer.export.expression import (
-    ONE,
+    ONE_VALUE,
     UNKNOWN,
-    ZERO,
+    ZERO_VALUE,
     Above,
     Arctangent,
     Conditional,
@@ -19,7 +19,7 @@ from mercer.export.expression import (
     ProductOf,
     Quotient,
     SumOf,
-    named,
+    name_value,
     softmax,
 )
 from mercer.families import Link
@@ -33,14 +33,14 @@ ERFC = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 
 def inverse(link: Link, eta: Expression) -> Expression:
     """Return the mean at η."""
-    eta = named(eta)
+    eta = name_value(eta)
     match link:
         case Identity():
             return eta
         case LogLink():
             return Exp(eta)
         case Logit():
-            return softmax([ZERO, eta])[1]
+            return softmax([ZERO_VALUE, eta])[1]
         case ComplementaryLogLog():
             return _share(Exp(eta))
         case Cauchit():
@@ -49,7 +49,7 @@ def inverse(link: Link, eta: Expression) -> Expression:
             return _normal_share(eta)
         case LogOdds(r):
             below = Quotient(NumberValue(r), SumOf(((1.0, Exp(SumOf(((-1.0, eta),)))),), -1.0))
-            return Conditional(Above(ZERO, eta), below, UNKNOWN)
+            return Conditional(Above(ZERO_VALUE, eta), below, UNKNOWN)
         case Power(exponent):
             return _power(eta, exponent)
     raise ExportError(
@@ -60,9 +60,9 @@ def inverse(link: Link, eta: Expression) -> Expression:
 
 def _power(eta: Expression, exponent: float) -> Expression:
     if exponent == -1:
-        return Quotient(ONE, eta)
+        return Quotient(ONE_VALUE, eta)
     if exponent == 0.5:
-        return Conditional(Above(eta, ZERO), ProductOf(eta, eta), UNKNOWN)
+        return Conditional(Above(eta, ZERO_VALUE), ProductOf(eta, eta), UNKNOWN)
     return Exp(SumOf(((1 / exponent, Logarithm(eta)),)))
 
 
@@ -73,10 +73,12 @@ def _share(rate: Expression) -> Expression:
 
 def _normal_share(eta: Expression) -> Expression:
     """Return Φ(η), for which not every language has a function."""
-    size = named(Conditional(Above(ZERO, eta), SumOf(((-math.sqrt(0.5), eta),)), SumOf(((math.sqrt(0.5), eta),))))
-    t = named(Quotient(ONE, SumOf(((ERFC_P, size),), 1.0)))
+    size = name_value(
+        Conditional(Above(ZERO_VALUE, eta), SumOf(((-math.sqrt(0.5), eta),)), SumOf(((math.sqrt(0.5), eta),)))
+    )
+    t = name_value(Quotient(ONE_VALUE, SumOf(((ERFC_P, size),), 1.0)))
     polynomial: Expression = NumberValue(ERFC[-1])
     for coefficient in reversed(ERFC[:-1]):
         polynomial = SumOf(((1.0, ProductOf(t, polynomial)),), coefficient)
-    tail = named(ProductOf(ProductOf(t, polynomial), Exp(ProductOf(SumOf(((-1.0, size),)), size))))
-    return Conditional(Above(ZERO, eta), SumOf(((0.5, tail),)), SumOf(((-0.5, tail),), 1.0))
+    tail = name_value(ProductOf(ProductOf(t, polynomial), Exp(ProductOf(SumOf(((-1.0, size),)), size))))
+    return Conditional(Above(ZERO_VALUE, eta), SumOf(((0.5, tail),)), SumOf(((-0.5, tail),), 1.0))

@@ -17,13 +17,13 @@ from mercer.base import declared_traits, resolve, traits_of, transformer_names
 from mercer.base.pipelines import innermost_part, steps_of
 from mercer.decision import Calibrated
 from mercer.export import texts
-from mercer.export.calibrated import calibrated
+from mercer.export.calibrated import calibrate_output
 from mercer.export.columns import columns_read
 from mercer.export.expression import ColumnValue, Expression, Term, numbers_in, walk
-from mercer.export.formula import Formula, Said
-from mercer.export.targets import back_transformed
+from mercer.export.formula import Formula, ModelOutput
+from mercer.export.targets import transform_back
 
-Lowering = Callable[[Any, Sequence[Expression]], Said]
+Lowering = Callable[[Any, Sequence[Expression]], ModelOutput]
 
 
 def lower(model: Any, *, missing: bool | None = None) -> Formula:
@@ -44,30 +44,30 @@ def lower(model: Any, *, missing: bool | None = None) -> Formula:
     if missing is False:
         columns = [replace(column, complete=column.kind == "number") for column in columns]
     with np.errstate(over="ignore", invalid="ignore"):  # infinite values raise an error below
-        said = _said(model, columns)
-    if missing and said.incomplete:
+        output = _output_of(model, columns)
+    if missing and output.incomplete:
         raise ExportError(
-            f"{said.incomplete} Export with missing=None, which gives no prediction for rows with gaps; or use "
+            f"{output.incomplete} Export with missing=None, which gives no prediction for rows with gaps; or use "
             "GaussianNB, whose columns are independent."
         )
-    if any(isinstance(part, Term) for part in walk(said.outputs)):
+    if any(isinstance(part, Term) for part in walk(output.outputs)):
         raise ExportError(
             f"{type(last).__name__} cannot be exported: it uses the words of a text otherwise than in a weighted "
             "sum. A linear model or MultinomialNB of the words can be; or keep this one in a file with mercer.save."
         )
-    if any(map(math.isinf, numbers_in(said.outputs))):
+    if any(map(math.isinf, numbers_in(output.outputs))):
         raise ExportError(
             f"{type(last).__name__} cannot be exported: one of its coefficients is infinite in float64. "
             "Fit it with a penalty; or multiply columns of very small numbers by a power of ten, and fit again."
         )
-    read = {part for part in walk(said.outputs) if isinstance(part, ColumnValue)}
+    read = {part for part in walk(output.outputs) if isinstance(part, ColumnValue)}
     has_names = hasattr(first, "feature_names_in_") or not hasattr(first, "n_features_in_")
     unnamed = not has_names and all(column.kind == "number" for column in columns)
     return Formula(
         model=type(last).__name__,
         # at least one column, which has the number of rows
         columns=[column for column in columns if column in read] or columns[:1],
-        said=said,
+        output=output,
         width=first.n_features_in_ if unnamed else None,
     )
 
@@ -93,18 +93,18 @@ def _inside(model: Any) -> Any:
     return getattr(model, "best_estimator_", None)
 
 
-def _said(model: Any, inputs: Sequence[Expression]) -> Said:
+def _output_of(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the output of a model, including wrappers, as expressions of its inputs."""
     if isinstance(model, Pipeline):
         for step in steps_of(model)[:-1]:
             inputs = _features(step)(step, inputs)
-        return _said(steps_of(model)[-1], inputs)
+        return _output_of(steps_of(model)[-1], inputs)
     if (wrapped := _inside(model)) is None:
         return _model(model)(model, inputs)
-    inside = _said(wrapped, inputs)
+    inside = _output_of(wrapped, inputs)
     if isinstance(model, Calibrated):
-        return replace(calibrated(model, inside), incomplete=inside.incomplete)
-    return back_transformed(model, inside) if isinstance(model, TransformedTargetRegressor) else inside
+        return replace(calibrate_output(model, inside), incomplete=inside.incomplete)
+    return transform_back(model, inside) if isinstance(model, TransformedTargetRegressor) else inside
 
 
 def _features(step: Any) -> Callable[[Any, Sequence[Expression]], list[Expression]]:

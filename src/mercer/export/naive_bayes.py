@@ -13,21 +13,21 @@ from mercer._typing import Array
 from mercer.base.posterior import log
 from mercer.export import gaussians
 from mercer.export.expression import (
-    ONE,
-    ZERO,
+    ONE_VALUE,
+    ZERO_VALUE,
     Above,
     Conditional,
     Expression,
     NumberValue,
     SumOf,
-    filled,
-    may_lack,
-    named,
-    weighted,
-    within,
+    clip_to,
+    fill_gap,
+    may_be_missing,
+    name_value,
+    weighted_sum,
 )
 from mercer.export.families import finite, log_densities, table_of
-from mercer.export.formula import Said
+from mercer.export.formula import ModelOutput
 from mercer.export.labels import plain_labels
 from mercer.families.multivariate import cholesky
 from mercer.naive_bayes.parts import (
@@ -39,17 +39,17 @@ from mercer.naive_bayes.parts import (
 )
 
 
-def bayes(model: Any, columns: Sequence[list[Expression]]) -> Said:
+def bayes(model: Any, columns: Sequence[list[Expression]]) -> ModelOutput:
     """Return p(y|x) from the contributions of columns to the score of every class."""
     prior = finite(model._log_prior()).tolist()
     joint = [
-        weighted([1.0] * len(of_class), of_class, constant)
+        weighted_sum([1.0] * len(of_class), of_class, constant)
         for constant, of_class in zip(prior, zip(*columns, strict=True), strict=True)
     ]
-    return Said.of_joint(plain_labels(model), joint, prior)
+    return ModelOutput.of_joint(plain_labels(model), joint, prior)
 
 
-def gaussian_nb(model: Any, inputs: Sequence[Expression]) -> Said:
+def gaussian_nb(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     return bayes(model, [normal_columns(model._scores, inputs)])
 
 
@@ -59,13 +59,15 @@ def normal_columns(scores: Any, inputs: Sequence[Expression]) -> list[Expression
     )
 
 
-def bernoulli_nb(model: Any, inputs: Sequence[Expression]) -> Said:
+def bernoulli_nb(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     present, absent = model.feature_log_prob_, _log_absent(model)
     if model.binarize is None:
         return bayes(model, [_shares(x, present[:, j], absent[:, j]) for j, x in enumerate(inputs)])
     columns = []
     for j, x in enumerate(inputs):
-        one = named(filled(x, x, Conditional(Above(x, NumberValue(float(model.binarize))), ONE, ZERO)))
+        one = name_value(
+            fill_gap(x, x, Conditional(Above(x, NumberValue(float(model.binarize))), ONE_VALUE, ZERO_VALUE))
+        )
         columns.append(
             [
                 table_of(one, [0.0, 1.0], logs, missing=0.0, other=math.nan)
@@ -83,7 +85,10 @@ def _log_absent(model: Any) -> Array:
 def _shares(x: Expression, present: Array, absent: Array) -> list[Expression]:
     """Return x · present + (1 − x) · absent, for values between 0 and 1."""
     _refuse_infinite([*present, *absent], "BernoulliNB")
-    return [filled(x, ZERO, weighted([p - a], [x], a)) for p, a in zip(present.tolist(), absent.tolist(), strict=True)]
+    return [
+        fill_gap(x, ZERO_VALUE, weighted_sum([p - a], [x], a))
+        for p, a in zip(present.tolist(), absent.tolist(), strict=True)
+    ]
 
 
 def _refuse_infinite(logs: Sequence[float], model: str) -> None:
@@ -93,17 +98,17 @@ def _refuse_infinite(logs: Sequence[float], model: str) -> None:
         )
 
 
-def multinomial_nb(model: Any, inputs: Sequence[Expression]) -> Said:
-    return bayes(model, [[weighted(row, inputs) for row in finite(model.feature_log_prob_).tolist()]])
+def multinomial_nb(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
+    return bayes(model, [[weighted_sum(row, inputs) for row in finite(model.feature_log_prob_).tolist()]])
 
 
-def complement_nb(model: Any, inputs: Sequence[Expression]) -> Said:
+def complement_nb(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     _refuse_infinite(model.feature_log_prob_.ravel().tolist(), "ComplementNB")
-    scores = [weighted(row, inputs) for row in model.feature_log_prob_.tolist()]
-    return Said.of_scores(plain_labels(model), scores)
+    scores = [weighted_sum(row, inputs) for row in model.feature_log_prob_.tolist()]
+    return ModelOutput.of_scores(plain_labels(model), scores)
 
 
-def categorical_nb(model: Any, inputs: Sequence[Expression]) -> Said:
+def categorical_nb(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     return bayes(
         model,
         [
@@ -113,7 +118,7 @@ def categorical_nb(model: Any, inputs: Sequence[Expression]) -> Said:
     )
 
 
-def mixed(model: Any, inputs: Sequence[Expression]) -> Said:
+def mixed(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the formula of `NaiveBayes`, part by part."""
     parts = []
     for conditional in model._conditionals:
@@ -145,25 +150,25 @@ def _category(conditional: CategoryConditional, x: Expression) -> list[Expressio
     tables = log(conditional.parameters.probabilities).tolist()
     unseen = [math.nan] * len(tables) if conditional.strict else conditional.unseen.tolist()
     levels = conditional.levels.tolist()
-    x = within(conditional.ends, x)
+    x = clip_to(conditional.ends, x)
     return [table_of(x, levels, logs, missing=0.0, other=new) for logs, new in zip(tables, unseen, strict=True)]
 
 
 def _numbers(conditional: NumbersConditional, x: list[Expression]) -> list[Expression]:
     names, family = conditional.part.names, conditional.part.family
-    said = np.flatnonzero(conditional.informative).tolist()
-    columns = [log_densities(names[j], family, x[j], conditional._column(j)) for j in said]
+    informative = np.flatnonzero(conditional.informative).tolist()
+    columns = [log_densities(names[j], family, x[j], conditional._column(j)) for j in informative]
     classes = len(conditional.parameters[0])
-    return [weighted([1.0] * len(said), [column[k] for column in columns]) for k in range(classes)]
+    return [weighted_sum([1.0] * len(informative), [column[k] for column in columns]) for k in range(classes)]
 
 
 def _counts(conditional: CountsConditional, x: list[Expression]) -> list[Expression]:
     """Return Σ x log p; 0 for a row whose values are all missing."""
-    scores = [weighted(row, x) for row in finite(log(conditional.parameters.probabilities)).tolist()]
-    if not any(map(may_lack, x)):
+    scores = [weighted_sum(row, x) for row in finite(log(conditional.parameters.probabilities)).tolist()]
+    if not any(map(may_be_missing, x)):
         return scores
-    known = named(SumOf(tuple((1.0, filled(each, ZERO, ONE)) for each in x)))
-    return [Conditional(Above(known, NumberValue(0.5)), score, ZERO) for score in scores]
+    known = name_value(SumOf(tuple((1.0, fill_gap(each, ZERO_VALUE, ONE_VALUE)) for each in x)))
+    return [Conditional(Above(known, NumberValue(0.5)), score, ZERO_VALUE) for score in scores]
 
 
 def _vector(conditional: GaussianVectorConditional, x: list[Expression]) -> list[Expression]:

@@ -10,8 +10,8 @@ from mercer.export import onnx, python, sql
 from mercer.export.lower import check_kinds, lower
 
 Language = Literal["sql", "onnx", "python"]
-NAMES: dict[Language, str] = {"sql": "SQL", "onnx": "ONNX", "python": "Python"}
-CHECKS = {"sql": sql.check_formula, "onnx": onnx.check_formula, "python": python.check_formula}
+LANGUAGE_NAMES: dict[Language, str] = {"sql": "SQL", "onnx": "ONNX", "python": "Python"}
+FORMULA_CHECKS = {"sql": sql.check_formula, "onnx": onnx.check_formula, "python": python.check_formula}
 
 
 def obstacle(model: Any, to: Language | None = None) -> str | None:
@@ -42,15 +42,15 @@ def obstacle(model: Any, to: Language | None = None) -> str | None:
     except ExportError as error:
         return _reason(error)
     reasons: dict[Language, str] = {}
-    for language in [to] if to else NAMES:
+    for language in [to] if to else LANGUAGE_NAMES:
         try:
-            CHECKS[language](formula)
+            FORMULA_CHECKS[language](formula)
         except ExportError as error:
             reasons[language] = _reason(error)
     if not reasons:
         return None
     first = next(iter(reasons.values()))
-    left = [name for language, name in NAMES.items() if language not in reasons]
+    left = [name for language, name in LANGUAGE_NAMES.items() if language not in reasons]
     if to or not left:
         return first
     uncapitalised = first[0].lower() + first[1:] if first[1:2].islower() else first

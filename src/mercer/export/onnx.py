@@ -13,8 +13,8 @@ from mercer._errors import ExportError
 from mercer._optional import require
 from mercer._typing import Array
 from mercer.export.expression import (
-    ONE,
-    ZERO,
+    ONE_VALUE,
+    ZERO_VALUE,
     Above,
     Arctangent,
     ColumnValue,
@@ -48,7 +48,7 @@ from mercer.text.analysis import shortest_word
 #: version of the operators, the first that can split strings, which also removes spaces around them
 OPSET = 20
 #: domain of onnxruntime's operator that splits text into words
-MICROSOFT = "com.microsoft"
+MICROSOFT_DOMAIN = "com.microsoft"
 #: locale for the lower case of letters beyond ASCII, which needs no installed language
 LOCALE = "C.UTF-8"
 #: padding behind the last word of a text
@@ -56,11 +56,11 @@ NO_WORD = "\x01"
 #: version of the file format, the oldest that the operators allow
 IR_VERSION = 9
 #: relative precision of single precision
-SINGLE = 2.0**-23
+FLOAT32_PRECISION = 2.0**-23
 #: terms from which a sum is computed as a product of matrices
-MANY_TERMS = 3
+MIN_MATRIX_TERMS = 3
 #: padding behind the last word of a string
-END = "\x1f"
+NO_CHARACTER = "\x1f"
 
 
 def to_onnx(model: Any, *, missing: bool | None = None) -> bytes:
@@ -102,12 +102,12 @@ def to_onnx(model: Any, *, missing: bool | None = None) -> bytes:
     formula = lower(model, missing=missing)
     check_formula(formula)
     graph = _ONNXGraph(formula, onnx).graph()
-    has_text = any(isinstance(value, TermSum) for value in walk(formula.said.outputs))
+    has_text = any(isinstance(value, TermSum) for value in walk(formula.output.outputs))
     whole = onnx.helper.make_model(
         graph,
         opset_imports=[
             onnx.helper.make_opsetid("", OPSET),
-            *([onnx.helper.make_opsetid(MICROSOFT, 1)] if has_text else []),
+            *([onnx.helper.make_opsetid(MICROSOFT_DOMAIN, 1)] if has_text else []),
         ],
         ir_version=IR_VERSION,
         producer_name="mercer",
@@ -122,7 +122,7 @@ def check_formula(formula: Formula) -> None:
     """Raise an `ExportError` for a formula that ONNX cannot express."""
     if formula.width is None and not all(column.name for column in formula.columns):
         raise ExportError("A column without a name cannot be an input of ONNX. Name it and fit again.")
-    for value in walk(formula.said.outputs):
+    for value in walk(formula.output.outputs):
         if isinstance(value, TermSum):
             _check_terms(value.of)
         if not isinstance(value, Lookup) or not isinstance(value.of, ColumnValue) or value.of.kind != "text":
@@ -149,9 +149,9 @@ def _words(label: Any) -> list[str]:
     return [word for word in str(label).split(" ") if word]
 
 
-def _spaced(label: Any, width: int) -> str:
+def _space_out(label: Any, width: int) -> str:
     """Return the words of a label with one space between them, padded to a number of words."""
-    return " ".join([*_words(label), *[END] * width][:width])
+    return " ".join([*_words(label), *[NO_CHARACTER] * width][:width])
 
 
 class _ONNXGraph:
@@ -167,17 +167,17 @@ class _ONNXGraph:
         self.levels: dict[ColumnValue, set[str]] = {
             column: set() for column in formula.columns if column.kind == "text"
         }
-        for value in walk(formula.said.outputs):
+        for value in walk(formula.output.outputs):
             if isinstance(value, Lookup) and isinstance(value.of, ColumnValue) and value.of.kind == "text":
                 self.levels[value.of] |= {str(label) for label, _ in value.table}
         self.taken = {"X", *(column.name for column in formula.columns)}
 
     def graph(self) -> Any:
-        said, helper = self.formula.said, self.onnx.helper
+        output, helper = self.formula.output, self.onnx.helper
         inputs = self._inputs()
-        for value in named_values(said.outputs):
+        for value in named_values(output.outputs):
             self.memo[value] = self.write(value.value)
-        outputs = self._class_outputs() if said.classes else self._prediction()
+        outputs = self._class_outputs() if output.classes else self._prediction()
         used = {name for node in self.nodes for name in node.input}
         tensors = [tensor for tensor in self.tensors if tensor.name in used]
         return helper.make_graph(self.nodes, self.formula.model, inputs, outputs, tensors)
@@ -197,25 +197,25 @@ class _ONNXGraph:
         return inputs
 
     def _prediction(self) -> list[Any]:
-        values = [self._row_by_row(each) for each in self.formula.said.predictions]
+        values = [self._row_by_row(each) for each in self.formula.output.predictions]
         name = self._free("prediction")
         self._joined(values, name)
         return [self._output(name, self.onnx.TensorProto.DOUBLE, len(values))]
 
     def _class_outputs(self) -> list[Any]:
-        said, types = self.formula.said, self.onnx.TensorProto
-        word, label = self._free("probabilities" if said.probabilities else "scores"), self._free("label")
-        self._joined([self._row_by_row(each) for each in said.of_classes], word)
+        output, types = self.formula.output, self.onnx.TensorProto
+        word, label = self._free("probabilities" if output.probabilities else "scores"), self._free("label")
+        self._joined([self._row_by_row(each) for each in output.of_classes], word)
         decisive = word
-        if said.votes:
-            decisive = self.node("Concat", [self._row_by_row(each) for each in said.votes], axis=1)
-        best = self.node("ArgMax", [decisive], axis=1, keepdims=0, select_last_index=int(said.second_wins))
+        if output.votes:
+            decisive = self.node("Concat", [self._row_by_row(each) for each in output.votes], axis=1)
+        best = self.node("ArgMax", [decisive], axis=1, keepdims=0, select_last_index=int(output.second_wins))
         labels, kind = self._labels()
         self.nodes.append(self.onnx.helper.make_node("Gather", [labels, best], [label], axis=0))
-        return [self._output(label, kind, None), self._output(word, types.DOUBLE, len(said.classes))]
+        return [self._output(label, kind, None), self._output(word, types.DOUBLE, len(output.classes))]
 
     def _labels(self) -> tuple[str, int]:
-        types, classes = self.onnx.TensorProto, self.formula.said.classes
+        types, classes = self.onnx.TensorProto, self.formula.output.classes
         if all(isinstance(label, bool) for label in classes):
             return self.constant(np.array(classes, dtype=bool)), types.BOOL
         if all(isinstance(label, int) for label in classes):
@@ -242,10 +242,10 @@ class _ONNXGraph:
     def write(self, expression: Expression) -> str:
         """Return the name of a value, after adding its nodes if they do not exist yet."""
         if expression not in self.memo:
-            self.memo[expression] = self._written(expression)
+            self.memo[expression] = self._write_new(expression)
         return self.memo[expression]
 
-    def _written(self, expression: Expression) -> str:
+    def _write_new(self, expression: Expression) -> str:
         match expression:
             case Named(value):
                 return self.write(value)
@@ -270,9 +270,9 @@ class _ONNXGraph:
             case TermSum(terms, weights):
                 return self._times(self._once(terms, self._term_features), weights)
             case PointSum(points, weights):
-                return self._times(self._once(points, self._compared)[0], weights)
+                return self._times(self._once(points, self._compare_points)[0], weights)
             case Nearest(points):
-                return str(self._once(points, self._compared)[1])
+                return str(self._once(points, self._compare_points)[1])
             case Greatest(several):
                 return self.node("Max", [self.write(each) for each in several])
             case Conditional(condition, then, otherwise):
@@ -294,7 +294,7 @@ class _ONNXGraph:
         terms = [(weight, term) for weight, term in terms if not isinstance(term, NumberValue)]
         if not terms:
             return self.constant(np.array([[constant]]))
-        if len(terms) < MANY_TERMS:
+        if len(terms) < MIN_MATRIX_TERMS:
             total = self._few([(weight, self.write(term)) for weight, term in terms])
         else:
             values = tuple(self.write(term) for _, term in terms)
@@ -314,7 +314,7 @@ class _ONNXGraph:
         return self.node("MatMul", [value, self.constant(np.array(weights)[:, None])])
 
     def _quotient(self, left: Expression, right: Expression) -> str:
-        if isinstance(right, NumberValue) and abs(right.value - 1) < SINGLE:
+        if isinstance(right, NumberValue) and abs(right.value - 1) < FLOAT32_PRECISION:
             return self._times(self.write(left), [1 / right.value])
         return self.node("Div", [self.write(left), self.write(right)])
 
@@ -346,8 +346,8 @@ class _ONNXGraph:
     def _place_of_text(self, column: Any, labels: tuple[Any, ...]) -> str:
         """Return the position of a string among the labels, ignoring spaces around it."""
         width = self._width(column)
-        known = np.array([[_spaced(each, width) for each in labels]], dtype=object)
-        return self._place(self._spaced(column, width), known, self._absent(column))
+        known = np.array([[_space_out(each, width) for each in labels]], dtype=object)
+        return self._place(self._space_out(column, width), known, self._absent(column))
 
     def _width(self, column: ColumnValue) -> int:
         """Return the number of words to compare: one more than any level has."""
@@ -356,9 +356,9 @@ class _ONNXGraph:
     def _absent(self, column: ColumnValue) -> str:
         """Return whether a string is blank, or a word for a missing value."""
         width = self._width(column)
-        gaps = np.array([[_spaced(word, width) for word in column.gaps]], dtype=object)
+        gaps = np.array([[_space_out(word, width) for word in column.gaps]], dtype=object)
         places = np.ones((len(column.gaps), 1), dtype=np.int64)
-        absent = self.node("MatMul", [self._same(self._spaced(column, width), gaps), self.constant(places)])
+        absent = self.node("MatMul", [self._same(self._space_out(column, width), gaps), self.constant(places)])
         return self.node("Greater", [absent, self.constant(np.array([[0]]))])
 
     def _place(self, value: str, known: Any, missing: str) -> str:
@@ -373,12 +373,12 @@ class _ONNXGraph:
         """Return 1 if a value is the label of the column, else 0."""
         return self.node("Cast", [self.node("Equal", [value, self.constant(known)])], to=self.onnx.TensorProto.INT64)
 
-    def _spaced(self, column: Any, width: int) -> str:
-        """Return the first words of a string with one space between them, as `_spaced` writes labels."""
+    def _space_out(self, column: Any, width: int) -> str:
+        """Return the first words of a string with one space between them, as `_space_out` writes labels."""
         key = (column, "words")
         if key not in self.memo:
             space = self.constant(np.array([[" "]], dtype=object))
-            ends = self.constant(np.array([[f" {END}" * width]], dtype=object))
+            ends = self.constant(np.array([[f" {NO_CHARACTER}" * width]], dtype=object))
             words = self._fresh()
             long = self.node("StringConcat", [self.memo[column], ends])
             self.nodes.append(self.onnx.helper.make_node("StringSplit", [long], [words, self._free(f"{words}_n")]))
@@ -397,7 +397,7 @@ class _ONNXGraph:
             self.memo[group] = make(group)
         return self.memo[group]
 
-    def _compared(self, points: KernelPoints) -> tuple[str, str]:
+    def _compare_points(self, points: KernelPoints) -> tuple[str, str]:
         """Return k(x, z), of shape (rows, points), and the largest exponent of each row."""
         x = self.node("Concat", [self._row_by_row(each) for each in points.inputs], axis=1)
         if points.kernel == "polynomial":
@@ -435,7 +435,7 @@ class _ONNXGraph:
         words = self.node(
             "Tokenizer",
             [text],
-            domain=MICROSOFT,
+            domain=MICROSOFT_DOMAIN,
             mark=0,
             mincharnum=shortest_word(terms.pattern),
             pad_value=NO_WORD,
@@ -458,19 +458,21 @@ class _ONNXGraph:
         )
         values = self.node("Cast", [counts], to=self.onnx.TensorProto.DOUBLE)
         if terms.binary:
-            values = self.node("Min", [values, self.write(ONE)])
+            values = self.node("Min", [values, self.write(ONE_VALUE)])
         elif terms.sublinear:
-            there = self.node("Greater", [values, self.write(ZERO)])
-            logs = self.node("Sum", [self.node("Log", [self.node("Max", [values, self.write(ONE)])]), self.write(ONE)])
-            values = self.node("Where", [there, logs, self.write(ZERO)])
+            is_positive = self.node("Greater", [values, self.write(ZERO_VALUE)])
+            logs = self.node(
+                "Sum", [self.node("Log", [self.node("Max", [values, self.write(ONE_VALUE)])]), self.write(ONE_VALUE)]
+            )
+            values = self.node("Where", [is_positive, logs, self.write(ZERO_VALUE)])
         values = self.node("Mul", [values, self.constant(terms.factors[None, :])])
         if terms.norm is None:
             return values
         sizes = self.node("Mul", [values, values]) if terms.norm == "l2" else self.node("Abs", [values])
         length = self.node("ReduceSum", [sizes, self.constant(np.array([1]))], keepdims=1)
         length = self.node("Sqrt", [length]) if terms.norm == "l2" else length
-        there = self.node("Greater", [length, self.write(ZERO)])
-        return self.node("Div", [values, self.node("Where", [there, length, self.write(ONE)])])
+        is_positive = self.node("Greater", [length, self.write(ZERO_VALUE)])
+        return self.node("Div", [values, self.node("Where", [is_positive, length, self.write(ONE_VALUE)])])
 
     # Nodes.
 

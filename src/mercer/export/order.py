@@ -45,7 +45,7 @@ def written_in(expression: Expression, kind: type[E]) -> Iterator[E]:
 #: the part that sums over the same points, or over terms of the same text, share
 Group = KernelPoints | TextTerms
 #: characters of a number with all digits
-DIGITS = 22
+CHARACTERS_PER_NUMBER = 22
 
 
 def groups_of(values: Iterable[Named]) -> dict[Group, list[Named]]:
@@ -73,7 +73,7 @@ def check_size(model: str, language: str, outputs: Iterable[Expression], most: i
     for group, members in groups_of(named_values(outputs)).items():
         columns = len(weights_of(members)) + (group.points.shape[1] if isinstance(group, KernelPoints) else 2)
         count = len(group.points if isinstance(group, KernelPoints) else group.terms)
-        size, rows = size + DIGITS * columns * count, rows + count
+        size, rows = size + CHARACTERS_PER_NUMBER * columns * count, rows + count
     if size > most:
         raise ExportError(
             f"{model} cannot be exported to {language}: its {rows:,} rows or words would be "

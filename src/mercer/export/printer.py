@@ -21,7 +21,7 @@ from mercer.export.expression import (
 from mercer.export.formula import Formula
 
 #: terms of a sum in one pair of parentheses, because languages limit the depth of expressions
-MAX_TERMS = 100
+MAX_TERMS_PER_SUM = 100
 
 
 class Printer(ABC):
@@ -78,9 +78,9 @@ class Printer(ABC):
         written = [self._term(weight, term) for weight, term in terms]
         if constant or not written:
             written.append(self.number(constant))
-        while len(written) > MAX_TERMS:
-            starts = range(0, len(written), MAX_TERMS)
-            written = [f"({_join(written[start : start + MAX_TERMS])})" for start in starts]
+        while len(written) > MAX_TERMS_PER_SUM:
+            starts = range(0, len(written), MAX_TERMS_PER_SUM)
+            written = [f"({_join(written[start : start + MAX_TERMS_PER_SUM])})" for start in starts]
         return _join(written)
 
     def _term(self, weight: float, term: Expression) -> str:

@@ -63,7 +63,7 @@ def _look_up(value, table, missing, other):
         return missing
     return table.get(value, other)
 """
-NUMBERS = """
+NUMBER_HELPERS = """
 def _spelled(value, decimal, unit):
     # a number that is written with separators between thousands, a unit, or parentheses where it is negative
     if not isinstance(value, str):
@@ -121,7 +121,7 @@ def _days(value):
         whole += ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
     return whole / 86_400_000_000
 """
-TERMS = """
+TERM_HELPERS = """
 def _terms(text, table, size, pattern, lowercase, grams, stop_words, binary, sublinear, norm):
     # sums of weights over the terms of a text
     tokens = []
@@ -235,7 +235,7 @@ def to_python(model: Any, *, missing: bool | None = None) -> str:
 
 def check_formula(formula: Formula) -> None:
     """Raise an `ExportError` for a formula whose text would be too long."""
-    check_size(formula.model, "Python", formula.said.outputs)
+    check_size(formula.model, "Python", formula.output.outputs)
 
 
 class _Module(Printer):
@@ -246,9 +246,9 @@ class _Module(Printer):
         self.tables: dict[str, str] = {}
 
     def text(self) -> str:
-        said = self.formula.said
+        output = self.formula.output
         body = [f"    {short} = {self._read(column)}" for column, short in self._read_columns()]
-        values = named_values(said.outputs)
+        values = named_values(output.outputs)
         groups = groups_of(values)
         for j, value in enumerate(values, 1):
             if value in self.names:
@@ -263,18 +263,18 @@ class _Module(Printer):
                 continue
             body.append(f"    v{j} = {self.write(value.value)}")
             self.names[value] = f"v{j}"
-        body.append(f"    return [{', '.join(map(self.write, said.outputs))}]")
+        body.append(f"    return [{', '.join(map(self.write, output.outputs))}]")
         tables = [f"{name} = {table}" for table, name in self.tables.items()]
-        classes = [f"CLASSES = {list(said.classes)!r}"] if said.classes else []
+        classes = [f"CLASSES = {list(output.classes)!r}"] if output.classes else []
         has_dates = any(column.kind == "date" for column in self.formula.columns)
         has_terms = any(isinstance(group, TextTerms) for group in groups)
         has_points = any(isinstance(group, KernelPoints) for group in groups)
         imports = ["import datetime"] * has_dates + ["import math"] + ["import operator"] * has_points
         imports += ["import re"] * (has_dates or has_terms)
         formats = [column.format for column in self.formula.columns]
-        helpers = [HELPERS] + [NUMBERS] * any(isinstance(form, NumberFormat) for form in formats)
+        helpers = [HELPERS] + [NUMBER_HELPERS] * any(isinstance(form, NumberFormat) for form in formats)
         helpers += [WRITTEN_DATES] * any(isinstance(form, DateFormat) for form in formats)
-        helpers += [DAYS] * has_dates + [TERMS] * has_terms + [POINTS] * has_points
+        helpers += [DAYS] * has_dates + [TERM_HELPERS] * has_terms + [POINTS] * has_points
         return "\n".join(
             [
                 self._docstring(),
@@ -318,17 +318,17 @@ class _Module(Printer):
         return f"_{group.kernel}({arguments}{more})"
 
     def _read_columns(self) -> Iterable[tuple[ColumnValue, str]]:
-        read = {part for part in walk(self.formula.said.outputs) if isinstance(part, ColumnValue)}
+        read = {part for part in walk(self.formula.output.outputs) if isinstance(part, ColumnValue)}
         return ((column, self.columns[column.name]) for column in self.formula.columns if column in read)
 
     def _functions(self) -> list[str]:
-        said = self.formula.said
-        if not said.classes:
+        output = self.formula.output
+        if not output.classes:
             return [PREDICT]
-        ask, of = (PROBABILITIES, "probability") if said.probabilities else (SCORES, "score")
+        ask, of = (PROBABILITIES, "probability") if output.probabilities else (SCORES, "score")
         # the first of several equally good classes
-        order = "(1, 0)" if said.second_wins else "range(len(CLASSES))"
-        votes = "[len(CLASSES) :]" if said.votes else ""
+        order = "(1, 0)" if output.second_wins else "range(len(CLASSES))"
+        votes = "[len(CLASSES) :]" if output.votes else ""
         return [ask, PREDICT_CLASS.format(of="number of votes" if votes else of, order=order, votes=votes)]
 
     def _read(self, column: ColumnValue) -> str:

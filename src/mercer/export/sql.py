@@ -45,7 +45,7 @@ Dialect = Literal["standard", "duckdb", "postgresql", "sqlite"]
 #: the least exponent: e to a smaller power is 0, for which some databases raise an error
 SMALLEST_POWER = "-700e0"
 #: bound of finite numbers
-LARGEST = "1e308"
+LARGEST_NUMBER = "1e308"
 
 
 def to_sql(
@@ -70,7 +70,7 @@ def to_sql(
     table : str or sequence of str, default="data"
         The table with the columns of the fit; in parts where it has a schema: ("sales", "customers").
     keep : str or sequence of str, default=()
-        Columns to have beside the predictions, such as the key of the table.
+        Columns to select in addition to the predictions, such as the key of the table.
     missing : bool or None, default=None
         Whether rows with missing numbers are predicted, or refused, as the model does. None predicts them, except for
         a full covariance of more than 12 columns that was fitted to complete rows: a row with a missing value then has
@@ -133,7 +133,7 @@ def least_dialect(model: Any) -> Dialect:
 
 
 def _has_text(formula: Formula) -> bool:
-    return any(isinstance(value, TermSum) for value in walk(formula.said.outputs))
+    return any(isinstance(value, TermSum) for value in walk(formula.output.outputs))
 
 
 def _check_dialect(formula: Formula, dialect: Dialect, *names: str) -> None:
@@ -160,25 +160,25 @@ def _check_dialect(formula: Formula, dialect: Dialect, *names: str) -> None:
 
 def check_formula(formula: Formula) -> None:
     """Raise an `ExportError` for a formula that SQL cannot express."""
-    check_size(formula.model, "SQL", formula.said.outputs)
+    check_size(formula.model, "SQL", formula.output.outputs)
     for column in formula.columns:
         identifier(column.name)
-    for value in walk(formula.said.outputs):
+    for value in walk(formula.output.outputs):
         if isinstance(value, Lookup):
             for label, _ in value.table:
                 literal(label)
         if isinstance(value, TermSum):
             _check_terms(value.of)
-    for label in formula.said.classes:
+    for label in formula.output.classes:
         literal(label)
         identifier(f"probability_{label}")
 
 
 def _with_backslash(formula: Formula, *names: str) -> str | None:
     """Return the first name, class, level or word for a gap with a backslash, or None."""
-    labels: list[Label] = [*names, *formula.said.classes]
+    labels: list[Label] = [*names, *formula.output.classes]
     labels += [word for column in formula.columns for word in (column.name, *column.gaps)]
-    labels += [label for value in walk(formula.said.outputs) if isinstance(value, Lookup) for label, _ in value.table]
+    labels += [label for value in walk(formula.output.outputs) if isinstance(value, Lookup) for label, _ in value.table]
     return next((label for label in labels if isinstance(label, str) and "\\" in label), None)
 
 
@@ -195,7 +195,7 @@ class _Statement(Printer):
     ) -> None:
         super().__init__(formula)
         self.table, self.keep, self.means, self.dialect = table, list(keep), means, dialect
-        self.values = named_values(formula.said.outputs)
+        self.values = named_values(formula.output.outputs)
         self.names = {value: f"v{j}" for j, value in enumerate(self.values, 1)}
         self.groups = groups_of(self.values)
         # a stage with the name of the table would refer to itself
@@ -210,10 +210,10 @@ class _Statement(Printer):
         source = f"{table} AS t"
         if any(column.kind == "date" for column in self.formula.columns):
             texts = self.prefix.replace("s", "d") + "0"  # in which dates are text
-            parts.append(f"{texts} {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {source}\n)")
-            parts.append(f"{self._stage(0)} {self.means} (\n  SELECT {_listed(self._dated())}\n  FROM {texts}\n)")
+            parts.append(f"{texts} {self.means} (\n  SELECT {_join_lines(self._source())}\n  FROM {source}\n)")
+            parts.append(f"{self._stage(0)} {self.means} (\n  SELECT {_join_lines(self._dated())}\n  FROM {texts}\n)")
         else:
-            parts.append(f"{self._stage(0)} {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {source}\n)")
+            parts.append(f"{self._stage(0)} {self.means} (\n  SELECT {_join_lines(self._source())}\n  FROM {source}\n)")
         for number, stage in enumerate(stages, 1):
             carried = self._carried(stages[number:], before=stages[: number - 1])
             group = group_of(stage[0])
@@ -224,11 +224,11 @@ class _Statement(Printer):
                     body = self._term_sums(number - 1, group, stage, carried)
                 case None:
                     new = [f"{self.write(value.value)} AS {self.names[value]}" for value in stage]
-                    body = f"SELECT {_listed([*carried, *new])}\n  FROM {self._stage(number - 1)}"
+                    body = f"SELECT {_join_lines([*carried, *new])}\n  FROM {self._stage(number - 1)}"
             parts.append(f"{self._stage(number)} {self.means} (\n  {body}\n)")
         order = "\nORDER BY r" if self.numbered else ""
         remark = self.formula.remark and f"/* {self.formula.remark} Their predictions are NULL. */\n"
-        results = f"SELECT {_listed(self._results())}\nFROM {self._stage(len(stages))}{order}"
+        results = f"SELECT {_join_lines(self._results())}\nFROM {self._stage(len(stages))}{order}"
         return f"{remark}WITH {', '.join(parts)}\n{results}"
 
     def _stage(self, number: int) -> str:
@@ -279,9 +279,9 @@ class _Statement(Printer):
         else:
             squares = self._added([f"({x} - {z}) * ({x} - {z})" for x, z in pairs])
             compared = f"{number(-group.gamma)} * ({squares})"
-        beside = f"{self._stage(before)} AS s CROSS JOIN {self._table_name(group)} AS p"
+        joined = f"{self._stage(before)} AS s CROSS JOIN {self._table_name(group)} AS p"
         columns = ", ".join([*(f"s.{name}" for name in carried), *(f"p.{name}" for name in weights)])
-        rows = f"SELECT {columns}, {compared} AS e\n    FROM {beside}"
+        rows = f"SELECT {columns}, {compared} AS e\n    FROM {joined}"
         exponent, k = "e", "e"
         if group.kernel == "nearest":
             rows = f"SELECT {kept}, e, MAX(e) OVER (PARTITION BY r) AS top\n    FROM ({rows}) AS d"
@@ -295,7 +295,7 @@ class _Statement(Printer):
             else f"SUM({next(places)} * {k}) AS {self.names[member]}"
             for member in members
         ]
-        return f"SELECT {_listed([*carried, *sums])}\n  FROM ({rows}) AS c\n  GROUP BY {', '.join(carried)}"
+        return f"SELECT {_join_lines([*carried, *sums])}\n  FROM ({rows}) AS c\n  GROUP BY {', '.join(carried)}"
 
     def _added(self, terms: Sequence[str]) -> str:
         return self._sum([(1.0, SQLText(term)) for term in terms], 0.0)
@@ -322,8 +322,8 @@ class _Statement(Printer):
         sums = [f"SUM({w} * x) / NULLIF({length}, 0e0) AS {v}" for w, v in zip(_bare(weights), names, strict=True)]
         by_row = f"SELECT {', '.join(['r', *sums])}\n    FROM ({terms}) AS f\n    GROUP BY r"
         kept = [*(f"s.{name}" for name in carried), *(f"COALESCE(u.{name}, 0e0) AS {name}" for name in names)]
-        beside = f"{self._stage(before)} AS s LEFT JOIN ({by_row}) AS u ON u.r = s.r"
-        return f"SELECT {_listed(kept)}\n  FROM {beside}"
+        joined = f"{self._stage(before)} AS s LEFT JOIN ({by_row}) AS u ON u.r = s.r"
+        return f"SELECT {_join_lines(kept)}\n  FROM {joined}"
 
     def _source(self) -> list[str]:
         read = [f"{_read(column, self.dialect)} AS {self.columns[column.name]}" for column in self.formula.columns]
@@ -341,31 +341,31 @@ class _Statement(Printer):
 
     def _carried(self, later: list[list[Named]], before: list[list[Named]]) -> list[str]:
         """Return the values of earlier stages that are needed after this one."""
-        to_come = [*(value.value for stage in later for value in stage), *self.formula.said.outputs]
+        to_come = [*(value.value for stage in later for value in stage), *self.formula.output.outputs]
         wanted = {value for expression in to_come for value in written_in(expression, Named)}
         columns = {column.name for expression in to_come for column in written_in(expression, ColumnValue)}
-        there = [value for stage in before for value in stage]
+        available = [value for stage in before for value in stage]
         return [
             *["r"] * self.numbered,
             *(f"k{j}" for j in range(1, len(self.keep) + 1)),
             *(short for name, short in self.columns.items() if name in columns),
-            *(self.names[value] for value in there if value in wanted),
+            *(self.names[value] for value in available if value in wanted),
         ]
 
     def _results(self) -> list[str]:
-        said = self.formula.said
+        output = self.formula.output
         kept = [(f"k{j}", name) for j, name in enumerate(self.keep, 1)]
-        if not said.classes:
-            several = len(said.predictions) > 1
-            names = [f"prediction_{j}" if several else "prediction" for j in range(1, len(said.predictions) + 1)]
-            pairs = [(self.write(each), name) for each, name in zip(said.predictions, names, strict=True)]
+        if not output.classes:
+            several = len(output.predictions) > 1
+            names = [f"prediction_{j}" if several else "prediction" for j in range(1, len(output.predictions) + 1)]
+            pairs = [(self.write(each), name) for each, name in zip(output.predictions, names, strict=True)]
         else:
-            scores = [self.write(each) for each in said.of_classes]
-            decisive = [self.write(each) for each in said.decisive]
-            word = "probability" if said.probabilities else "score"
-            names = [f"{word}_{label}" for label in said.classes]
-            order = (1, 0) if said.second_wins else range(len(scores))  # the first of several equally good classes
-            best = _greatest([decisive[k] for k in order], [literal(said.classes[k], self.dialect) for k in order])
+            scores = [self.write(each) for each in output.of_classes]
+            decisive = [self.write(each) for each in output.decisive]
+            word = "probability" if output.probabilities else "score"
+            names = [f"{word}_{label}" for label in output.classes]
+            order = (1, 0) if output.second_wins else range(len(scores))  # the first of several equally good classes
+            best = _greatest([decisive[k] for k in order], [literal(output.classes[k], self.dialect) for k in order])
             pairs = [(best, "prediction")]
             pairs += zip(scores, _distinct(names), strict=True)
         self._refuse_twice([name for _, name in (*kept, *pairs)])
@@ -457,7 +457,7 @@ def _read(column: ColumnValue, dialect: Dialect) -> str:
     if isinstance(column.format, NumberFormat):
         number = _spelled_number(name, gaps, column.format, dialect)
     # in databases, NaN equals itself and is greater than all other numbers
-    return f"CASE WHEN ABS({number}) < {LARGEST} THEN {number} END"
+    return f"CASE WHEN ABS({number}) < {LARGEST_NUMBER} THEN {number} END"
 
 
 def _spelled_number(name: str, gaps: str, form: NumberFormat, dialect: Dialect) -> str:
@@ -512,7 +512,7 @@ def _of_table(name: str) -> str:
     return f"t.{identifier(name)}"
 
 
-def _listed(items: Sequence[str]) -> str:
+def _join_lines(items: Sequence[str]) -> str:
     return ",\n    ".join(items)
 
 

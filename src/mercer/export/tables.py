@@ -9,18 +9,18 @@ from typing import Any
 from mercer._errors import ExportError
 from mercer.export.dates import calendar_levels, hour_waves
 from mercer.export.expression import (
-    ONE,
-    ZERO,
+    ONE_VALUE,
+    ZERO_VALUE,
     Expression,
     Lookup,
     NumberValue,
     ProductOf,
     Quotient,
     SumOf,
-    filled,
-    minus,
-    named,
-    within,
+    clip_to,
+    fill_gap,
+    name_value,
+    subtract,
 )
 from mercer.export.texts import term_features
 from mercer.preprocessing.treatments import (
@@ -49,7 +49,7 @@ def _slots_of(treatment: Treatment, x: Expression, *, strict: bool) -> list[tupl
     """Yield runs of features, each with its position in the order of all."""
     match treatment:
         case DateTreatment():
-            days = _features_of(treatment.days, minus(x, treatment.first), strict=strict)
+            days = _features_of(treatment.days, subtract(x, treatment.first), strict=strict)
             numbers = [*days, *hour_waves(treatment, x)]
             return [(NUMBER_SLOT, numbers), *((LEVEL_SLOT, levels) for levels in calendar_levels(treatment, x))]
         case TextTreatment():
@@ -62,11 +62,11 @@ def _slots_of(treatment: Treatment, x: Expression, *, strict: bool) -> list[tupl
 def _features_of(treatment: Treatment, x: Expression, *, strict: bool) -> Iterator[Expression]:
     match treatment:
         case NumberTreatment(_, (mean, deviation), scaled, gaps):
-            value = Quotient(minus(x, mean), NumberValue(deviation)) if scaled else x
+            value = Quotient(subtract(x, mean), NumberValue(deviation)) if scaled else x
             gap = NumberValue(0.0 if scaled else mean)
-            yield named(filled(x, gap, value) if gaps.missing == "indicator" else value)
+            yield name_value(fill_gap(x, gap, value) if gaps.missing == "indicator" else value)
             if gaps.has_indicator:
-                yield named(filled(x, ONE, ZERO))
+                yield name_value(fill_gap(x, ONE_VALUE, ZERO_VALUE))
         case BinaryTreatment(_, (first, second), share, gaps):
             gap_value = share if gaps.missing == "indicator" else math.nan
             yield Lookup(x, ((first, 0.0), (second, 1.0)), gap_value, math.nan if strict else gap_value)
@@ -81,7 +81,7 @@ def _features_of(treatment: Treatment, x: Expression, *, strict: bool) -> Iterat
 def _levels(treatment: CategoryTreatment, x: Expression, *, strict: bool) -> Iterator[Expression]:
     """Return a table for each feature, with 1 for its own levels."""
     levels = treatment.levels
-    x = within(treatment.ends, x)
+    x = clip_to(treatment.ends, x)
     pool = len(levels.kept) + levels.own_missing
     places = {**dict.fromkeys(levels.rare, pool), **{label: j for j, label in enumerate(levels.kept)}}
     for feature in range(levels.n_columns):
@@ -102,10 +102,10 @@ def monomials(features: Any, inputs: Sequence[Expression]) -> list[Expression]:
 def _monomial(powers: Sequence[int], inputs: Sequence[Expression]) -> Expression:
     factors = [x for power, x in zip(powers, inputs, strict=True) for _ in range(int(power))]
     if not factors:
-        return ONE
+        return ONE_VALUE
     product = factors[0]
     for factor in factors[1:]:
-        product = named(ProductOf(product, factor))
+        product = name_value(ProductOf(product, factor))
     return product
 
 
@@ -113,7 +113,10 @@ def scaled(scaler: Any, inputs: Sequence[Expression]) -> list[Expression]:
     """Return the features of scikit-learn's `StandardScaler`."""
     means = [0.0] * len(inputs) if scaler.mean_ is None or not scaler.with_mean else scaler.mean_.tolist()
     scales = [1.0] * len(inputs) if scaler.scale_ is None else scaler.scale_.tolist()
-    return [named(SumOf(((1 / scale, minus(x, mean)),))) for x, mean, scale in zip(inputs, means, scales, strict=True)]
+    return [
+        name_value(SumOf(((1 / scale, subtract(x, mean)),)))
+        for x, mean, scale in zip(inputs, means, scales, strict=True)
+    ]
 
 
 def imputed(imputer: Any, inputs: Sequence[Expression]) -> list[Expression]:
@@ -128,4 +131,4 @@ def imputed(imputer: Any, inputs: Sequence[Expression]) -> list[Expression]:
         for x, value in zip(inputs, imputer.statistics_.tolist(), strict=True)
         if imputer.keep_empty_features or not math.isnan(value)
     ]
-    return [named(filled(x, NumberValue(0.0 if math.isnan(value) else value), x)) for x, value in kept]
+    return [name_value(fill_gap(x, NumberValue(0.0 if math.isnan(value) else value), x)) for x, value in kept]

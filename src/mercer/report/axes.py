@@ -19,7 +19,7 @@ OUTLINE_COLOUR = "#0b3a66"
 #: ticks of a rug; with more, a plot is slower to draw and no clearer
 MAX_TICKS = 4000
 #: points of a cloud; with more, a plot is slower to draw and no clearer
-MAX_POINTS = 20_000
+MAX_PLOTTED_POINTS = 20_000
 #: an axis is compressed if the lowest row lies more than this many times further below the best than the 10 % quantile
 OUTLIER_DEPTH = 6
 
@@ -45,17 +45,17 @@ def draw_cloud(ax: Any, points: Any) -> None:
     """Draw points; the more of them, the more transparent."""
     x, y = points if isinstance(points, tuple) else np.asarray(points).T
     x, y = np.ravel(x), np.ravel(y)
-    kept = even_indices(len(x), MAX_POINTS)
+    kept = even_indices(len(x), MAX_PLOTTED_POINTS)
     x, y = x[kept], y[kept]
     faint = max(0.1, min(0.6, 300 / max(len(x), 1)))
     ax.scatter(x, y, s=10, color=MUTED_COLOUR, alpha=faint, linewidths=0, zorder=1, rasterized=len(x) > MAX_TICKS)
 
 
 def thin_for_log_axis(places: Array) -> Array:
-    """Return at most `MAX_POINTS` of the positions, evenly spaced on a logarithmic axis."""
-    if len(places) <= MAX_POINTS:
+    """Return at most `MAX_PLOTTED_POINTS` of the positions, evenly spaced on a logarithmic axis."""
+    if len(places) <= MAX_PLOTTED_POINTS:
         return places
-    return np.asarray(places[np.unique(np.geomspace(1, len(places), MAX_POINTS).round().astype(int)) - 1])
+    return np.asarray(places[np.unique(np.geomspace(1, len(places), MAX_PLOTTED_POINTS).round().astype(int)) - 1])
 
 
 def extend_box(box: Any, lower: Array, upper: Array) -> Any:

@@ -11,7 +11,7 @@ from mercer.report.wording import format_plain
 Cell = str | int | float | None
 
 #: the text of an empty cell
-NOTHING = "–"
+EMPTY_CELL = "–"
 
 
 class Field(NamedTuple):
@@ -22,13 +22,13 @@ class Field(NamedTuple):
 
     @property
     def numeric(self) -> bool:
-        """Whether the column has numbers, which are aligned to the right."""
+        """True if the column has numbers, which are aligned to the right."""
         return bool(self.form)
 
     def write(self, cell: Cell) -> str:
         """Return a cell as text."""
         if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-            return NOTHING
+            return EMPTY_CELL
         return cell if isinstance(cell, str) else format_plain(cell, self.form)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.report.axes import (
-    MAX_POINTS,
+    MAX_PLOTTED_POINTS,
     MAX_TICKS,
     MUTED_COLOUR,
     OUTLINE_COLOUR,
@@ -129,7 +129,9 @@ def histogram_cells(
     """
     ax = prepare_axes(ax, *names)
     filled = np.ma.masked_where(density.T <= 0, density.T)
-    cells = ax.pcolormesh(x_edges, y_edges, filled, cmap=COLOUR_MAP, vmin=0, rasterized=filled.size > MAX_POINTS)
+    cells = ax.pcolormesh(
+        x_edges, y_edges, filled, cmap=COLOUR_MAP, vmin=0, rasterized=filled.size > MAX_PLOTTED_POINTS
+    )
     bar = ax.figure.colorbar(cells, ax=ax, label="density")
     bar.outline.set_visible(False)
     return ax

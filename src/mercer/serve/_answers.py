@@ -15,7 +15,7 @@ from mercer.explanation.explanation import Explanation
 #: rows that are explained at a time
 MAX_EXPLAINED_ROWS = 100
 #: contributions that are listed by name
-MAX_NAMED = 12
+MAX_NAMED_DRIVERS = 12
 #: rows that a model predicts for an explanation
 MAX_EVALUATIONS = 20_000
 
@@ -92,7 +92,7 @@ def _explanation_of_row(found: Explanation, row: int, output: int) -> dict[str, 
     errors = None if found.error is None else found.error[row, :, output]
     order = np.argsort(-np.abs(adds), kind="stable")
     order = order[adds[order] != 0]
-    named = order[:MAX_NAMED]
+    named = order[:MAX_NAMED_DRIVERS]
     has_classes = found.what not in ("prediction", "log of the prediction", "linear predictor")
     return {
         "of": _name_class(found.what, found.outputs[output]) if has_classes else found.what,
@@ -105,8 +105,8 @@ def _explanation_of_row(found: Explanation, row: int, output: int) -> dict[str, 
             }
             for j in named.tolist()
         ],
-        "others": to_json_value(float(adds[order[MAX_NAMED:]].sum())),
-        "n_others": int(max(len(order) - MAX_NAMED, 0)),
+        "others": to_json_value(float(adds[order[MAX_NAMED_DRIVERS:]].sum())),
+        "n_others": int(max(len(order) - MAX_NAMED_DRIVERS, 0)),
         "total": to_json_value(float(found.totals[row, output])),
         "method": found.method,
         "details": found.details,

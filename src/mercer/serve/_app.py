@@ -21,10 +21,10 @@ from mercer.serve._answers import MAX_EXPLAINED_ROWS, bytes_per_row, explain, pr
 from mercer.serve._gate import MAX_ANSWER_BYTES, Gate, RequestLimits
 from mercer.serve.errors import RequestError
 from mercer.serve.inputs import Inputs, body_schema, model_description, model_name, response_schema
-from mercer.serve.page import PAGE, PAGE_HEADERS
+from mercer.serve.page import PAGE_HEADERS, PAGE_HTML
 from mercer.serve.rows import make_table, new_level_notes, parse_rows
 
-LOG = logging.getLogger("mercer.serve")
+SERVE_LOG = logging.getLogger("mercer.serve")
 
 
 def make_app(
@@ -165,7 +165,7 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
         except RequestError as error:
             return _error_response(responses, error)
         except Exception:
-            LOG.exception("The model failed.")
+            SERVE_LOG.exception("The model failed.")
             return _error_response(
                 responses, RequestError(500, "The model failed on these rows; its error is in the server's log.")
             )
@@ -182,7 +182,7 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
         return responses.JSONResponse({"status": "ok"})
 
     async def page() -> Any:
-        return responses.HTMLResponse(PAGE, headers=PAGE_HEADERS)
+        return responses.HTMLResponse(PAGE_HTML, headers=PAGE_HEADERS)
 
     for quick in (schema, health, page):
         quick.__annotations__ = {}

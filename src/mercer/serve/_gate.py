@@ -1,6 +1,6 @@
 """The gate: checks of every request before the application reads it, by sender, address, size and number.
 
-The gate is to_json_value ASGI middleware in front of everything else, so that no route can omit it.
+The gate is ASGI middleware in front of everything else, so that no route can omit it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from mercer._errors import DataError
 from mercer.serve.errors import RequestError
-from mercer.serve.page import PAGE, PAGE_HEADERS
+from mercer.serve.page import PAGE_HEADERS, PAGE_HTML
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -21,14 +21,10 @@ Send = Callable[[Message], Awaitable[None]]
 
 #: the path that needs no token, for load balancers
 OPEN_PATH = "/health"
-#: seconds within which a client must send all of its request
-READ_TIMEOUT = 60.0
 #: maximum bytes of an answer
 MAX_ANSWER_BYTES = 32_000_000
-#: memory of all requests and answers together, as a multiple of the largest request or answer
-MAX_BUFFERS = 8
 #: bytes of an answer that are passed to the server at a time
-CHUNK_BYTES = 1 << 18
+ANSWER_CHUNK_BYTES = 1 << 18
 #: headers of every answer
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -95,13 +91,41 @@ class Buffers:
 
 
 class Gate:
-    """An ASGI application in front of another, which it protects."""
+    """An ASGI application in front of another, which it protects.
 
-    def __init__(self, app: Any, *, token: str | None, limits: RequestLimits, hosts: frozenset[str] | None) -> None:
-        self.app, self.limits, self.hosts = app, limits, hosts
+    Parameters
+    ----------
+    app : ASGI application
+        The application that answers.
+    token : str or None
+        The token that requests must have; None for no token.
+    limits : RequestLimits
+        Limits of single requests, and of their number.
+    hosts : frozenset of str or None
+        The host names that requests may use; None for any.
+    read_timeout : float, default=60.0
+        Seconds within which a client must send all of its request.
+    max_answer_bytes : int, default=32_000_000
+        Maximum bytes of an answer.
+    max_buffers : int, default=8
+        Memory of all requests and answers together, as a multiple of the largest request or answer.
+    """
+
+    def __init__(
+        self,
+        app: Any,
+        *,
+        token: str | None,
+        limits: RequestLimits,
+        hosts: frozenset[str] | None,
+        read_timeout: float = 60.0,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
+        max_buffers: int = 8,
+    ) -> None:
+        self.app, self.limits, self.hosts, self.read_timeout = app, limits, hosts, read_timeout
         self.token = None if token is None else token.encode()
         self.busy = 0
-        self.buffers = Buffers(MAX_BUFFERS * max(limits.body_bytes, MAX_ANSWER_BYTES))
+        self.buffers = Buffers(max_buffers * max(limits.body_bytes, max_answer_bytes))
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":  # the application has none
@@ -148,8 +172,8 @@ class Gate:
         try:
             async with asyncio.timeout(None) as buffer.client:
                 await reply(messages[0])
-                for start in range(0, max(len(answer), 1), CHUNK_BYTES):
-                    part, more = answer[start : start + CHUNK_BYTES], start + CHUNK_BYTES < len(answer)
+                for start in range(0, max(len(answer), 1), ANSWER_CHUNK_BYTES):
+                    part, more = answer[start : start + ANSWER_CHUNK_BYTES], start + ANSWER_CHUNK_BYTES < len(answer)
                     await reply({"type": "http.response.body", "body": part, "more_body": more})
         except TimeoutError:  # the server closes a connection whose answer is not complete
             return
@@ -177,7 +201,7 @@ class Gate:
         if declared.isdigit():
             self._check_size(int(declared))
         try:
-            async with asyncio.timeout(READ_TIMEOUT) as buffer.client:
+            async with asyncio.timeout(self.read_timeout) as buffer.client:
                 parts = []
                 while True:
                     message = await receive()
@@ -190,7 +214,7 @@ class Gate:
                         return b"".join(parts)
         except TimeoutError:
             raise RequestError(
-                408, f"The request was not complete within {READ_TIMEOUT:g} seconds; send it again."
+                408, f"The request was not complete within {self.read_timeout:g} seconds; send it again."
             ) from None
         finally:
             buffer.client = None
@@ -209,7 +233,7 @@ class Gate:
             headers.append((b"www-authenticate", b"Bearer"))
             if scope["path"] == "/" and b"text/html" in _header(scope, b"accept"):
                 # a browser shows the page, which contains nothing about the model and asks for the token
-                headers[0], body = (b"content-type", b"text/html; charset=utf-8"), PAGE
+                headers[0], body = (b"content-type", b"text/html; charset=utf-8"), PAGE_HTML
                 headers += [(name.lower().encode(), value.encode()) for name, value in PAGE_HEADERS.items()]
         if error.status == 503:
             headers.append((b"retry-after", b"1"))

@@ -113,7 +113,7 @@ def _type(column: Column) -> ValueType:
 
 
 #: JSON types of a value of any type
-ANY = ["string", "number", "boolean"]
+ANY_TYPE = ["string", "number", "boolean"]
 
 
 def model_description(model: Any, inputs: Inputs, card: ModelCard | None = None) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def body_schema(inputs: Inputs) -> dict[str, Any]:
 
 
 def _value_schema(each: Input) -> dict[str, Any]:
-    kinds = ANY if each.type == "any" else [each.type]
+    kinds = ANY_TYPE if each.type == "any" else [each.type]
     examples = {"examples": to_json_value(each.column.levels[:5])} if each.column.levels else {}
     return {"type": [*kinds, "null"], "description": each.column.kind.value, **examples}
 

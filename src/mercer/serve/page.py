@@ -7,12 +7,12 @@ import hashlib
 import re
 from importlib.resources import files
 
-PAGE = files("mercer.serve").joinpath("page.html").read_bytes()
+PAGE_HTML = files("mercer.serve").joinpath("page.html").read_bytes()
 
 
 def _hashes(tag: str) -> str:
     """Return the hashes of the contents of these tags, which alone a browser may run or apply."""
-    contents = re.findall(rf"<{tag}>(.*?)</{tag}>".encode(), PAGE, re.DOTALL)
+    contents = re.findall(rf"<{tag}>(.*?)</{tag}>".encode(), PAGE_HTML, re.DOTALL)
     return " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(each).digest()).decode()}'" for each in contents)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from mercer import KernelRidge, LassoCV, LinearRegression, LinearSVC, LogisticRegression, compare
 from mercer.comparison.sections.whole import page
-from mercer.explanation.tables import learnt
+from mercer.explanation.tables import model_grids
 from mercer.report import Grid, Page
 from tests.comparison.sections._pages import blocks, linear, section
 
@@ -47,10 +47,10 @@ def test_coefficients_that_are_rounding_are_zero() -> None:
     fitted[-1].coef_ = np.array([1.0, -5e-14, 3e-9])
     (grid,) = blocks(section(page(found), "coefficients"), Grid)
     assert {row[0]: row[1] for row in grid.rows} == {"x": 1.0, "level[no]": 0.0, "level[yes]": 3e-9}
-    (told,) = learnt(fitted)
+    (told,) = model_grids(fitted)
     assert {row[0]: row[1] for row in told.rows}["level[no]"] == 0.0
     bare = fitted[-1]
-    (of_columns,) = learnt(bare)
+    (of_columns,) = model_grids(bare)
     assert -5e-14 in [row[1] for row in of_columns.rows]
 
 

@@ -1,4 +1,4 @@
-"""Learning curves on the page: of every pair, whatever the fits took, and with the place where they cross."""
+"""Learning curves on the page: every pair, whatever the duration of its fits, with its crossing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from mercer.comparison import time_limit
 from mercer.comparison._view import View
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.learning_curves import LearningCurves
-from mercer.comparison.sections import curves as module
 from mercer.comparison.sections.curves import _add_crossover, curves, find_pairs
 from mercer.comparison.time_limit import Budget
 from mercer.report import Chart, Line, Note
@@ -40,9 +39,8 @@ def test_what_is_drawn_does_not_depend_on_how_fast_the_machine_was(iris: Compari
     assert names == [[("LDA", "logistic"), ("normal", "logistic")]] * 3
 
 
-def test_a_pair_has_one_chart_with_both_halves(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "REPEATS", 2)
-    section = curves(View(iris))
+def test_a_pair_has_one_chart_with_both_halves(iris: Comparison) -> None:
+    section = curves(View(iris), repeats=2)
     assert section is not None
     charts = [block for block in section.blocks if isinstance(block, Chart)]
     assert [{mark.name for mark in chart.marks[:2]} for chart in charts] == [
@@ -55,12 +53,11 @@ def test_a_pair_has_one_chart_with_both_halves(iris: Comparison, monkeypatch: py
 
 
 @pytest.mark.parametrize(("model", "rows"), [(GaussianNB(), 1_400), (LinearDiscriminantAnalysis(), 1_000)])
-def test_where_one_look_is_enough_there_are_more_rows(model: Any, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "REPEATS", 1)
+def test_models_of_one_pass_have_more_rows(model: Any, rows: int) -> None:
     rng = np.random.default_rng(0)
     y = np.arange(1_400) % 2
     found = compare(rng.normal(size=(1_400, 1)) + y[:, None], y, models=[model, LogisticRegression()], cv=2)
-    section = curves(View(found))
+    section = curves(View(found), repeats=1)
     assert section is not None
     (chart,) = (block for block in section.blocks if isinstance(block, Chart))
     line = chart.marks[0]
@@ -69,27 +66,23 @@ def test_where_one_look_is_enough_there_are_more_rows(model: Any, rows: int, mon
     assert ("From 1,000 of the 1,400 rows" in chart.caption) == (rows == 1_000)
 
 
-def test_few_rows_have_curves_or_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_rows_have_curves_or_a_reason() -> None:
     X, y = load_iris(return_X_y=True)
     models = {"LDA": LinearDiscriminantAnalysis(), "logistic": LogisticRegression()}
-    monkeypatch.setattr(module, "REPEATS", 1)
     few = compare(X[::12], y[::12], models=models, cv=2)  # 5, 4 and 4 rows
-    section = curves(View(few))
+    section = curves(View(few), repeats=1)
     assert section is not None
     assert any(isinstance(block, Chart) for block in section.blocks)
 
 
-def test_an_experiment_whose_first_repeat_takes_too_long_is_given_up(
-    iris: Comparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "MOST_SECONDS", -1.0)
-    section = curves(View(iris))
+def test_an_experiment_whose_first_repeat_takes_too_long_has_no_curves(iris: Comparison) -> None:
+    section = curves(View(iris), max_seconds=-1.0)
     assert section is not None
     assert section.blocks[0] == Note("LDA and logistic have no curves: one repeat takes too long for this page.")
 
 
 def test_repeats_that_were_done_in_time_are_drawn(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every look at the clock is 100 seconds later: one repeat of five takes ten looks of twenty."""
+    """Each reading of the clock is 100 seconds later: one repeat of five takes ten readings of twenty."""
     seconds = iter(range(0, 100_000, 100))
     monkeypatch.setattr(time_limit, "now", lambda: float(next(seconds)))
     section = curves(View(iris, budget=Budget(2_000)))

@@ -14,10 +14,11 @@ from sklearn.datasets import load_iris
 
 from mercer import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, MultinomialNB, compare
 from mercer.comparison import time_limit
+from mercer.comparison._view import View
 from mercer.comparison.comparison import Comparison
-from mercer.comparison.sections import whole
+from mercer.comparison.sections.curves import curves as learning_curves_section
 from mercer.comparison.sections.leaders import leaders
-from mercer.comparison.sections.whole import SECTIONS, page
+from mercer.comparison.sections.whole import FITTING_SECTIONS, PAGE_SECTIONS, PAGE_STEPS, page
 from mercer.comparison.time_limit import Budget, OutOfTime
 from mercer.report import Bars, Chart, Grid, Line, Note, Page, PointCloud, Section
 from mercer.report.page import page_html
@@ -51,12 +52,11 @@ def test_no_chart_is_empty(of_iris: Page, of_mixed: Page, of_numbers: Page, of_c
                     assert len(mark.values), chart.title
 
 
-def test_a_section_that_fails_is_left_out_with_a_note(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_section_that_fails_is_left_out_with_a_note(iris: Comparison) -> None:
     def breaks(view: Any) -> Any:
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr("mercer.comparison.sections.whole.SECTIONS", (breaks, SECTIONS[0]))
-    made = page(iris)
+    made = page(iris, sections=(breaks, PAGE_SECTIONS[0]))
     assert [each.id for each in made.sections] == ["leaderboard", "left-out"]
     assert made.sections[1].blocks == (Note("breaks: ZeroDivisionError: by nothing"),)
 
@@ -69,10 +69,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return passed
 
 
-def test_what_is_not_done_in_time_is_left_out_by_name(
-    iris: Comparison, clock: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Sections that fit models come last, though they stand first on the page."""
+def test_sections_that_are_not_made_in_time_are_named(iris: Comparison, clock: list[float]) -> None:
+    """Sections that fit models are made last, although they are first on the page."""
     begun: list[str] = []
 
     def taking(name: str, seconds: float) -> Any:
@@ -86,22 +84,18 @@ def test_what_is_not_done_in_time_is_left_out_by_name(
 
     fits, quick, slow = taking("fits", 1), taking("quick", 5), taking("slow", 5)
     late = taking("late", 1)
-    monkeypatch.setattr(whole, "SECTIONS", (fits, late, quick, slow, leaders))
-    monkeypatch.setattr(whole, "FITTING_SECTIONS", (fits, late))
-    made = page(iris, budget=Budget(10.5))
+    sections = (fits, late, quick, slow, leaders)
+    made = page(iris, budget=Budget(10.5), sections=sections, fitting_sections=(fits, late))
     assert begun == ["quick", "slow", "fits"]
     assert [each.id for each in made.sections] == ["fits", "quick", "slow", "leaderboard", "left-out"]
     assert made.sections[-1].blocks == (Note("late: not made, because the time limit was reached (not begun)."),)
 
 
-def test_a_page_without_a_time_limit_names_the_work_that_it_has(
-    iris: Comparison, clock: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_without_a_time_limit_names_its_limit_of_work(iris: Comparison, clock: list[float]) -> None:
     def late(view: Any) -> Any:
         raise OutOfTime("not begun")
 
-    monkeypatch.setattr(whole, "SECTIONS", (late, leaders))
-    made = page(iris, budget=Budget(15, work=True))
+    made = page(iris, budget=Budget(15, work=True), sections=(late, leaders))
     (note,) = made.sections[-1].blocks
     assert note.text == (
         "late: not made, because the usual 15 s of work, which a time limit of your own replaces, were used up "
@@ -110,12 +104,11 @@ def test_a_page_without_a_time_limit_names_the_work_that_it_has(
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that rings")
-def test_a_section_is_cut_short_when_the_time_is_up(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_section_is_cut_short_when_the_time_is_up(iris: Comparison) -> None:
     def endless(view: Any) -> Any:
         signal.raise_signal(signal.SIGALRM)
 
-    monkeypatch.setattr(whole, "SECTIONS", (endless, leaders))
-    made = page(iris, budget=Budget(3600))
+    made = page(iris, budget=Budget(3600), sections=(endless, leaders))
     assert made.sections[-1].blocks == (
         Note("endless: not made, because the time limit was reached (cut short when the time was up)."),
     )
@@ -131,13 +124,16 @@ def test_models_are_not_fitted_again_when_their_fits_took_longer_than_what_is_le
     assert not {"coefficients", "likelihoods", "regions"} & ids
 
 
-def test_every_section_is_told(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "SECTIONS", SECTIONS[:3])
-    told: list[tuple[Any, ...]] = []
-    page(iris, progress=lambda *step: told.append(step))
-    assert [name for *_, name in told] == ["leaderboard", "columns", "checks", "writing"]
-    assert [step[:3] for step in told[:3]] == [("page", number, whole.PAGE_STEPS) for number in range(3)]
-    assert told[-1] == ("page", whole.PAGE_STEPS - 1, whole.PAGE_STEPS, "writing")
+def test_progress_is_reported_before_every_section(iris: Comparison) -> None:
+    steps: list[tuple[Any, ...]] = []
+    page(iris, progress=lambda *step: steps.append(step), sections=PAGE_SECTIONS[:3])
+    assert steps == [
+        ("page", 0, 4, "leaderboard"),
+        ("page", 1, 4, "columns"),
+        ("page", 2, 4, "checks"),
+        ("page", 3, 4, "writing"),
+    ]
+    assert len(PAGE_SECTIONS) + 1 == PAGE_STEPS
 
 
 def test_learning_curves_of_the_pair_that_took_part(of_iris: Page) -> None:
@@ -166,11 +162,18 @@ def test_sparse_rows_and_a_target_of_many_classes() -> None:
     assert blocks(section(made, "data"), Grid)[0].title == "A sparse matrix"
 
 
-def test_the_same_seed_makes_the_same_page_but_for_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.comparison.sections.curves.REPEATS", 1)
+def test_the_same_seed_makes_the_same_page_but_for_times() -> None:
+    def curves(view: View) -> Section | None:
+        return learning_curves_section(view, repeats=1)
+
+    sections = [curves if each is learning_curves_section else each for each in PAGE_SECTIONS]
+    fitting = [curves if each is learning_curves_section else each for each in FITTING_SECTIONS]
     X, y = load_iris(return_X_y=True, as_frame=True)
     models = {"LDA": LinearDiscriminantAnalysis(), "logistic": LogisticRegression()}
-    one, other = (page(compare(X[::3], y[::3], models=models, cv=3)) for _ in range(2))
+    one, other = (
+        page(compare(X[::3], y[::3], models=models, cv=3), sections=sections, fitting_sections=fitting)
+        for _ in range(2)
+    )
     timed = {"leaderboard", "reproduce"}
     assert [each.id for each in one.sections] == [each.id for each in other.sections]
     for first, second in zip(one.sections, other.sections, strict=True):

@@ -25,7 +25,7 @@ from mercer.report import (
     Section,
 )
 from mercer.report.page import page_html
-from mercer.report.page.costs import PARTS, assess_costs, quantize_probabilities
+from mercer.report.page.costs import PROBABILITY_UNITS, assess_costs, quantize_probabilities
 from mercer.report.page.limits import PageLimits
 from tests.report import _demo
 
@@ -410,7 +410,7 @@ def test_the_legend_hides_and_shows_a_series(tab: Tab) -> None:
     assert series.is_visible()
 
 
-def told_costs(tab: Tab) -> dict[str, list[str]]:
+def read_costs(tab: Tab) -> dict[str, list[str]]:
     rows = tab.page.locator(".outcome tbody tr").all()
     return {cells[0]: cells[1:] for row in rows for cells in [row.locator("th, td").all_inner_texts()]}
 
@@ -421,9 +421,9 @@ def test_costs_that_are_changed_change_the_numbers_as_in_python(tab: Tab, matrix
         for d, cost in enumerate(row):
             tab.page.fill(f'[data-cost="{k} {d}"]', str(cost))
     costs = block(CostTable)
-    shown = told_costs(tab)
+    shown = read_costs(tab)
     for name, (parts, truth) in quantize_probabilities(costs, PageLimits()).items():
-        expected = assess_costs(parts / PARTS, truth, np.array(matrix, dtype=float))
+        expected = assess_costs(parts / PROBABILITY_UNITS, truth, np.array(matrix, dtype=float))
         assert shown[name] == [f"{value:.4f}".replace("-", "−") for value in expected[:4]]
         tab.page.select_option(".confusion select", label=name)
         counts = tab.page.locator(".confusion tbody td").all_inner_texts()
@@ -439,25 +439,26 @@ def test_costs_of_more_than_two_classes(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "costs.html"
     path.write_text(page_html(Page("t", "", (Section("c", "C", (costs,)),))), encoding="utf-8")
     without, tab = Tab(browser, path, java_script_enabled=False), Tab(browser, path)
-    assert told_costs(tab) == told_costs(without)
+    assert read_costs(tab) == read_costs(without)
     tab.page.fill('[data-cost="2 1"]', "0.1")
     matrix = np.array(costs.costs)
     matrix[2, 1] = 0.1
     for name, (parts, truth) in quantize_probabilities(costs, PageLimits()).items():
-        assert told_costs(tab)[name] == [f"{value:.4f}" for value in assess_costs(parts / PARTS, truth, matrix)[:4]]
-    assert told_costs(tab) != told_costs(without)
+        expected = assess_costs(parts / PROBABILITY_UNITS, truth, matrix)
+        assert read_costs(tab)[name] == [f"{value:.4f}" for value in expected[:4]]
+    assert read_costs(tab) != read_costs(without)
     assert tab.complaints == []
     for opened in (without, tab):
         opened.context.close()
 
 
 def test_a_cost_that_is_no_number_is_said_and_reset_brings_all_back(tab: Tab) -> None:
-    before = told_costs(tab)
+    before = read_costs(tab)
     tab.page.fill('[data-cost="1 0"]', "")
     assert tab.page.locator(".threshold").inner_text() == "Every cost must be a number."
     assert tab.page.locator('[data-cost="1 0"]').get_attribute("aria-invalid") == "true"
     tab.page.click(".reset")
-    assert told_costs(tab) == before
+    assert read_costs(tab) == before
 
 
 def test_rows_can_be_looked_at_one_by_one(tab: Tab) -> None:

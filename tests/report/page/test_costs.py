@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.report import CostTable
-from mercer.report.page.costs import PARTS, assess_costs, costs_html, describe_threshold, quantize_probabilities
+from mercer.report.page.costs import (
+    PROBABILITY_UNITS,
+    assess_costs,
+    costs_html,
+    describe_threshold,
+    quantize_probabilities,
+)
 from mercer.report.page.limits import PageLimits
 
 RNG = np.random.default_rng(0)
@@ -70,13 +76,13 @@ def test_rows_that_were_never_held_out_are_left_out_and_many_are_thinned() -> No
     parts, kept = quantize_probabilities(CostTable(("a", "b"), {"m": (p, truth)}), PageLimits())["m"]
     assert len(parts) == len(kept) == 2000
     assert np.isin(kept, [0, 1]).all()
-    assert abs(parts / PARTS).max() <= 1
+    assert abs(parts / PROBABILITY_UNITS).max() <= 1
 
 
 def test_probabilities_keep_four_digits() -> None:
     p, truth, _ = case(50, 3)
     parts, _ = quantize_probabilities(CostTable("abc", {"m": (p, truth)}), PageLimits())["m"]
-    np.testing.assert_allclose(parts / PARTS, p, atol=1e-5)
+    np.testing.assert_allclose(parts / PROBABILITY_UNITS, p, atol=1e-5)
 
 
 def test_without_rows_there_is_a_sentence() -> None:

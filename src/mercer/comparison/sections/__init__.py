@@ -1,4 +1,4 @@
-"""What the page of a comparison says, section by section, as plain records."""
+"""Sections of the page of a comparison, as plain records."""
 
 from mercer.comparison.sections.whole import page
 

@@ -1,4 +1,4 @@
-"""The first screen of the page: the verdict, the score, what moves predictions, problems, and what to do next."""
+"""The first screen of the page: the verdict, the score, the drivers, problems, and the next steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mercer.comparison._entry import Entry, unwrap_search
 from mercer.comparison._leaderboard import heading_of
 from mercer.comparison._verdict import VERDICT_ROUNDING, Verdict, format_score
 from mercer.comparison._view import View
-from mercer.comparison.checks import CHECKS
+from mercer.comparison.checks import ASSUMPTION_CHECKS
 from mercer.comparison.sections.findings import NOTE_LEVELS
 from mercer.explanation.column_drivers import Driver, common_output
 from mercer.export import obstacle
@@ -21,13 +21,15 @@ from mercer.export.sql import least_dialect
 from mercer.report import Axis, Bars, Chart, FirstScreen, Influence, NextStep, Note, Section
 from mercer.report.wording import format_count, join_words
 
-#: columns that are named as drivers, and problems that are shown in full
-MOST_DRIVERS, MOST_PROBLEMS = 3, 3
-#: checks that are named in a line
-MOST_NAMED = 4
-#: the file of a model that is not saved yet
+#: drivers of the first screen
+MAX_FIRST_DRIVERS = 3
+#: problems of the first screen
+MAX_FIRST_PROBLEMS = 3
+#: checks that the line about further warnings names
+MAX_NAMED_CHECKS = 4
+#: file name for a model that is not saved yet
 MODEL_FILE = "best.mercer"
-#: the first step where columns give the target away
+#: first step if columns contain the target
 DROP_LEAKS = "Compare again without what gives the target away"
 
 
@@ -71,7 +73,7 @@ def _capitalize(sentence: str) -> str:
 
 
 def _summary(view: View, verdict: Verdict) -> str:
-    """How good the model is in terms of the target, beside what is reached without the columns."""
+    """Return the accuracy of the model in terms of the target, and that of a prediction without the columns."""
     entry, comparison = verdict.best or verdict.top, view.comparison
     if entry is None or entry.failed:
         return ""
@@ -83,14 +85,14 @@ def _summary(view: View, verdict: Verdict) -> str:
         counts = np.bincount(comparison.task.truth)
         label = view.labels[int(counts.argmax())]
         near = entry.mean("within_one") if comparison.task.name == "ordered" else math.nan
-        beside = beside_guess = ""
+        within_one = within_one_of_guess = ""
         if not math.isnan(near):
-            beside = f", and is at most one class off for {near:.1%}"
+            within_one = f", and is at most one class off for {near:.1%}"
             around = counts[max(0, counts.argmax() - 1) : counts.argmax() + 2].sum() / counts.sum()
-            beside_guess = f", and at most one class off for {around:.1%}"
+            within_one_of_guess = f", and at most one class off for {around:.1%}"
         return (
-            f"{name} predicts the right class for {right:.1%} of rows that it was not fitted to{beside}. Always "
-            f"answering “{label}” is right for {counts.max() / counts.sum():.1%}{beside_guess}."
+            f"{name} predicts the right class for {right:.1%} of rows that it was not fitted to{within_one}. Always "
+            f"answering “{label}” is right for {counts.max() / counts.sum():.1%}{within_one_of_guess}."
         )
     measures = {metric.name for metric in comparison.task.metrics}
     if "mae" not in measures or math.isnan(entry.mean("mae")):
@@ -102,12 +104,12 @@ def _summary(view: View, verdict: Verdict) -> str:
 
 
 def _amount(view: View, entry: Entry) -> str:
-    """The mean absolute error of a model, with the unit of the target."""
+    """Format the mean absolute error of a model with the unit of the target."""
     return format_score(view.comparison, view.comparison.metric("mae"), entry.mean("mae"))
 
 
 def _chart(view: View, verdict: Verdict) -> Chart | None:
-    """The score of the recommended model beside the best, the baseline and the reference."""
+    """Draw the scores of the recommended model, the best, the baseline and the reference."""
     metric = verdict.metric
     roles: list[tuple[str, Entry | None]] = [
         ("recommended", verdict.best),
@@ -134,11 +136,11 @@ def _chart(view: View, verdict: Verdict) -> Chart | None:
 
 
 def _find_influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], str]:
-    """The columns that move the predictions of a model most, and how they were found."""
+    """Return the columns with the largest effects on the predictions of a model, and the method."""
     try:
         with view.budget.cutting():
-            found = view.drivers(entry)[:MOST_DRIVERS]
-    except Exception:  # the time limit, or a model that cannot be explained: a page without drivers is still a page
+            found = view.drivers(entry)[:MAX_FIRST_DRIVERS]
+    except Exception:  # the time limit, or a model that cannot be explained: drivers are optional
         return (), ""
     if not found:
         return (), ""
@@ -149,7 +151,7 @@ def _find_influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], s
 
 
 def _describe_direction(view: View, driver: Driver) -> str:
-    """The direction as a sentence, with the target before the class that becomes more or less likely."""
+    """Return the direction as a sentence, with the name of the target before the class."""
     label, target = driver.of.partition(" of ")[2], view.comparison.target
     words = driver.direction
     if view.classification and target and label in view.labels:
@@ -160,14 +162,16 @@ def _describe_direction(view: View, driver: Driver) -> str:
 def _problems(verdict: Verdict) -> tuple[Note, ...]:
     """List the problems that may make the scores worthless; those with the same remedy are one note."""
     alike: dict[tuple[str, str, str], list[str]] = {}
-    for each in verdict.problems[:MOST_PROBLEMS]:
+    for each in verdict.problems[:MAX_FIRST_PROBLEMS]:
         alike.setdefault((each.severity, each.code, each.remedy), []).append(each.sentence)
     notes = [
         Note(" ".join(sentences), NOTE_LEVELS[severity], code, _address_each(remedy) if len(sentences) > 1 else remedy)  # type: ignore[arg-type]
         for (severity, code, remedy), sentences in alike.items()
     ]
-    if len(verdict.problems) > MOST_PROBLEMS:
-        notes.append(Note(f"There are {len(verdict.problems) - MOST_PROBLEMS} more problems: see the checks below."))
+    if len(verdict.problems) > MAX_FIRST_PROBLEMS:
+        notes.append(
+            Note(f"There are {len(verdict.problems) - MAX_FIRST_PROBLEMS} more problems: see the checks below.")
+        )
     return tuple(notes)
 
 
@@ -181,15 +185,15 @@ def _warnings(verdict: Verdict, checks: Section | None) -> str:
         return ""
     shown = {problem.code for problem in verdict.problems}
     codes = [block.code for block in checks.blocks if isinstance(block, Note) and block.level in ("warning", "bad")]
-    names = {check.code: check.name for check in CHECKS}
+    names = {check.code: check.name for check in ASSUMPTION_CHECKS}
     found = list(dict.fromkeys(names[code] for code in codes if code in names and code not in shown))
     if found:
-        return f"The checks have {format_count(len(found), 'warning')}: {join_words(found, MOST_NAMED)}."
+        return f"The checks have {format_count(len(found), 'warning')}: {join_words(found, MAX_NAMED_CHECKS)}."
     return "" if shown else "The checks of the data and of the models found no problem."
 
 
 def _next_steps(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
-    """Commands, where the comparison was one; otherwise code."""
+    """Return commands if the comparison was a command, otherwise Python code."""
     best = verdict.best
     if best is None:
         return ()
@@ -203,14 +207,14 @@ def _next_steps(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
 
 
 def _dialect(view: View, best: Entry) -> str | None:
-    """The kind of database that the model is exported to; None where it is not."""
+    """Return the SQL dialect for the model; None if it cannot be exported."""
     if best.obstacle is not None:
         return None
     model = view.fitted(best)
     if model is None:
         return "standard"
     model = unwrap_search(model)
-    # of a long export only the kind of the model was checked
+    # for a long export, only the class of the model was checked
     return None if best.long_export and obstacle(model) else least_dialect(model)
 
 
@@ -228,7 +232,7 @@ def _command_steps(command: str, dialect: str | None, doubtful: list[str]) -> tu
         NextStep("Predict new rows", f"mercer predict {model} new.csv -o predicted.csv"),
         NextStep("Explain a prediction", f"mercer explain {model} 0 --data new.csv"),
     ]
-    if doubtful:  # the model is not to be handed on yet
+    if doubtful:  # the model should not be passed on yet
         return tuple(steps)
     steps += [
         NextStep("Read the model card", f"mercer describe {model}"),

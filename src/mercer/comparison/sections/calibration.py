@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say."""
+"""The section on the calibration of probabilities."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from mercer.decision import calibration_curve_with_intervals, calibration_error
 from mercer.report import Axis, Chart, Field, Grid, Line, PointCloud, Section
 from mercer.report.wording import format_count
 
-#: models that are drawn, and held-out rows that are
-MOST_MODELS, MOST_ROWS = 3, 100_000
-FIELDS = (
+#: models with a calibration curve
+MAX_CALIBRATION_MODELS = 3
+#: held-out rows of a calibration curve, which bounds time
+MAX_CALIBRATION_CURVE_ROWS = 100_000
+CALIBRATION_FIELDS = (
     Field("model"),
     Field("off by", ".4f"),
     Field("from", ".4f"),
@@ -26,10 +28,10 @@ FIELDS = (
 
 
 def calibration(view: View) -> Section | None:
-    """Calibration curves of the best models, from rows that they had not seen."""
+    """Return calibration curves of the best models on held-out rows."""
     if not view.classification or not view.learnt:
         return None
-    entries = view.learnt[:MOST_MODELS]
+    entries = view.learnt[:MAX_CALIBRATION_MODELS]
     curves = [_curve(view, entry) for entry in entries]
     top = len(view.labels) > 2
     event = "the most probable class is right" if top else f"{view.labels[1]}"
@@ -42,11 +44,11 @@ def calibration(view: View) -> Section | None:
         "Rows in bins of about equal size. On the dashed line probabilities are frequencies; the bars are 95% "
         "intervals for the observed frequency.",
     )
-    # as the leaderboard has it
+    # the leaderboard has the same errors
     errors = [entry.calibration or calibration_error(*_held(view, entry)) for entry in entries]
     grid = Grid(
         "Calibration error",
-        FIELDS,
+        CALIBRATION_FIELDS,
         tuple(
             (entry.name, e.error, e.low, e.high, e.by_chance, e.p_value, e.brier, e.reliability, e.resolution)
             for entry, e in zip(entries, errors, strict=True)
@@ -74,5 +76,5 @@ def _curve(view: View, entry: Entry) -> tuple[Line, PointCloud]:
 
 def _held(view: View, entry: Entry) -> tuple[Any, Any]:
     proba, truth = view.probabilities(entry)
-    rows = sample_rows(len(truth), MOST_ROWS)
+    rows = sample_rows(len(truth), MAX_CALIBRATION_CURVE_ROWS)
     return proba[rows], truth[rows]

@@ -10,28 +10,29 @@ from sklearn.pipeline import Pipeline
 
 from mercer._errors import MercerError
 from mercer._typing import Array
-from mercer.base.diagnosis import INTERCEPT
 from mercer.base.pipelines import feature_names, predicting_step
 from mercer.comparison._entry import Entry
 from mercer.comparison._view import View, sample_rows
 from mercer.explanation.coefficients import (
-    UNITS,
-    added_to,
-    by_size,
+    STANDARD_UNITS_NOTE,
     coefficient_grid,
+    is_standardized,
+    name_of_sum,
+    order_by_size,
     plain_coefficients,
-    scaled,
-    without_rounding,
+    zero_rounding_errors,
 )
 from mercer.explanation.explanation import explain_exactly
 from mercer.report import Axis, Bars, Chart, Section
 
-#: features up to which there are intervals (they take the inverse of a matrix of that size), and rows × features
-MOST_FEATURES, MOST_ENTRIES = 400, 20_000_000
-#: coefficients in the picture
-MOST_BARS = 25
-#: rows by which is found what a coefficient changes
-FEW_ROWS = 20
+#: features up to which intervals, which require the inverse of a matrix of that size, are computed
+MAX_INTERVAL_FEATURES = 400
+#: rows × features up to which intervals are computed
+MAX_INTERVAL_ENTRIES = 20_000_000
+#: coefficients in the chart
+MAX_COEFFICIENT_BARS = 25
+#: rows that are explained to find the output of which a coefficient is a change
+N_OUTPUT_ROWS = 20
 
 
 def coefficients(view: View) -> Section | None:
@@ -54,19 +55,19 @@ def _section(view: View, entry: Entry, model: Any, last: Any) -> Section:
         grid_notes: tuple[str, ...] = ()
     else:
         names, columns, grid_notes = summarised
-    columns = {**columns, "coefficient": without_rounding(model, names, columns["coefficient"])}
-    order = by_size(names, columns["coefficient"])
-    chart = _chart(f"Coefficients of {entry.name}", names, columns, order[:MOST_BARS])
+    columns = {**columns, "coefficient": zero_rounding_errors(model, names, columns["coefficient"])}
+    order = order_by_size(names, columns["coefficient"])
+    chart = _chart(f"Coefficients of {entry.name}", names, columns, order[:MAX_COEFFICIENT_BARS])
     blocks: list[Any] = [chart, coefficient_grid(names, columns, order, grid_notes)]
     if why_not:
         blocks.append(why_not)
-    units = UNITS if scaled(model) and view.amounts else ""
+    units = STANDARD_UNITS_NOTE if is_standardized(model) and view.amounts else ""
     lead = f"{_explain_substitute(view, entry)}{_lead(view, entry, model, last, summarised is not None)}{units}"
     return Section("coefficients", "Coefficients", tuple(blocks), lead)
 
 
 def _explain_substitute(view: View, entry: Entry) -> str:
-    """A sentence where the recommended model has no coefficients."""
+    """Return a sentence if the recommended model has no coefficients."""
     recommended = view.comparison.entry()
     if recommended.name == entry.name or recommended.kind == "baseline":
         return ""
@@ -77,7 +78,7 @@ def _explain_substitute(view: View, entry: Entry) -> str:
 
 
 def _lead(view: View, entry: Entry, model: Any, last: Any, intervals: bool) -> str:
-    what = added_to(last) if view.classification else _describe_output(view, entry, model)
+    what = name_of_sum(last) if view.classification else _describe_output(view, entry, model)
     if hasattr(last, "thresholds_"):
         what = "log odds of a higher class"
     bars = "; bars are 95% intervals" if intervals else ""
@@ -85,8 +86,8 @@ def _lead(view: View, entry: Entry, model: Any, last: Any, intervals: bool) -> s
 
 
 def _describe_output(view: View, entry: Entry, model: Any) -> str:
-    """What a coefficient of a regression is a change of: the prediction, or its logarithm."""
-    explained = explain_exactly(model, view.shown(entry, sample_rows(entry.table.n_rows, FEW_ROWS)))
+    """Return the output of a regression of which a coefficient is a change: the prediction, or its logarithm."""
+    explained = explain_exactly(model, view.shown(entry, sample_rows(entry.table.n_rows, N_OUTPUT_ROWS)))
     return "prediction" if explained is None else explained.what
 
 
@@ -98,7 +99,7 @@ def _summary(view: View, entry: Entry, model: Any, last: Any) -> tuple[Any, str]
     if not has_summary(last):
         return None, f"There are no intervals for {type(last).__name__}."
     n, p = entry.table.n_rows, int(np.shape(last.coef_)[-1])
-    if p > MOST_FEATURES or n * p > MOST_ENTRIES:
+    if p > MAX_INTERVAL_FEATURES or n * p > MAX_INTERVAL_ENTRIES:
         return None, f"Intervals are left out, because there are {p:,} coefficients."
     X = entry.table.native
     try:

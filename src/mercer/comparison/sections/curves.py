@@ -1,4 +1,4 @@
-"""How much data each half of a generative–discriminative pair needs."""
+"""The section on learning curves of generative–discriminative pairs."""
 
 from __future__ import annotations
 
@@ -19,34 +19,50 @@ from mercer.comparison.pairs import innermost
 from mercer.comparison.time_limit import Budget, WorkClock
 from mercer.report import Chart, Line, Note, Section
 
-#: pairs that are tried, of complete numbers and of others, to which some models take many steps
-MOST_PAIRS, MOST_WITH_GAPS = 3, 2
-#: sizes and repeats of the experiment, and the share of the rows that is held out
-SIZES, REPEATS, HELD_OUT = 5, 5, 1 / 3
-#: rows of it; more where the generative half needs one look at them, up to so many rows × columns × classes
-MOST_ROWS, MANY_ROWS, MANY_ENTRIES = 1_000, 10_000, 1_000_000
-#: seconds of work after which a pair has no more repeats: more than so few rows take, so that pages hardly ever depend
-#: on it
-MOST_SECONDS = 6.0
+#: pairs with an experiment
+MAX_PAIRS = 3
+#: pairs with an experiment if values are missing, since some models take many steps then
+MAX_PAIRS_WITH_GAPS = 2
+#: training sizes of an experiment
+N_CURVE_SIZES = 5
+#: share of the rows that is held out
+HELD_OUT_SHARE = 1 / 3
+#: rows of an experiment
+MAX_CURVE_ROWS = 1_000
+#: rows if the generative model is fitted in one pass
+MAX_ONE_PASS_ROWS = 10_000
+#: rows × columns × classes if the generative model is fitted in one pass, which bounds time
+MAX_ONE_PASS_ENTRIES = 1_000_000
 
 
 class _TooLong(Exception):
-    """Not even one repeat of an experiment was done in time."""
+    """Raised if the first repeat of an experiment was not done in time."""
 
 
 class _TimeIsUp(KeyboardInterrupt):
-    """An experiment has used its time; repeats that are done count."""
+    """Raised to stop an experiment that has used its time; completed repeats are kept."""
 
 
-def curves(view: View) -> Section | None:
-    """Learning curves of each pair that took part, with the size from which the discriminative half is ahead."""
+def curves(view: View, *, repeats: int = 5, max_seconds: float = 6.0) -> Section | None:
+    """Return learning curves of each pair of the comparison, with the size at which they cross.
+
+    Parameters
+    ----------
+    view : View
+        The comparison.
+    repeats : int, default=5
+        Repeats of an experiment.
+    max_seconds : float, default=6.0
+        Seconds of work after which a pair gets no further repeats. The rows are few enough that this rarely happens, so
+        that pages do not depend on the speed of the machine.
+    """
     if not view.classification:
         return None
     charts: list[Any] = []
     notes: list[Note] = []
     for generative, discriminative in find_pairs(view):
         try:
-            found = _run_experiment(view, generative, discriminative)
+            found = _run_experiment(view, generative, discriminative, repeats, max_seconds)
         except (_TooLong, DataError) as reason:
             notes.append(Note(f"{generative.name} and {discriminative.name} have no curves: {reason}"))
             continue
@@ -60,26 +76,26 @@ def curves(view: View) -> Section | None:
         (*charts, *notes),
         "A generative model and its discriminative counterpart can draw the same kind of boundary. The first often "
         "needs fewer rows, the second is often better with many (Ng and Jordan 2002). Both have the settings that were "
-        f"chosen on all rows; up to {REPEATS} repeats, with a third of the rows held out.",
+        f"chosen on all rows; up to {repeats} repeats, with a third of the rows held out.",
     )
 
 
 def _rows(view: View, generative: Entry) -> Array:
-    """Rows of the experiment: by kinds and sizes rather than by seconds, so that the same seed gives the same page."""
-    table, most = view.comparison.table, MOST_ROWS
+    """Return the rows of the experiment, independently of seconds, so that the same seed gives the same page."""
+    table, most = view.comparison.table, MAX_CURVE_ROWS
     if traits_of(innermost(generative.model)).is_one_pass:
         entries = table.n_columns * len(view.labels)
-        most = int(np.clip(MANY_ENTRIES // entries, MOST_ROWS, MANY_ROWS))
+        most = int(np.clip(MAX_ONE_PASS_ENTRIES // entries, MAX_CURVE_ROWS, MAX_ONE_PASS_ROWS))
     return sample_rows(table.n_rows, most)
 
 
 def _add_sample_note(view: View, chart: Chart, generative: Entry) -> Chart:
-    told = describe_sample(_rows(view, generative), view.comparison.table.n_rows)
-    return replace(chart, caption=f"{chart.caption} {told}".rstrip())
+    sample = describe_sample(_rows(view, generative), view.comparison.table.n_rows)
+    return replace(chart, caption=f"{chart.caption} {sample}".rstrip())
 
 
 def _add_crossover(found: LearningCurves) -> Chart:
-    """The curves, and where they cross for the last time."""
+    """Draw the curves and their last crossing."""
     chart, at = found.chart(), found.crossover_
     if not at.found:
         return chart
@@ -90,7 +106,7 @@ def _add_crossover(found: LearningCurves) -> Chart:
 
 
 def find_pairs(view: View) -> list[tuple[Entry, Entry]]:
-    """Generative entries and their counterparts, best first; of two that say the same only one."""
+    """Return generative entries and counterparts, best first; of entries with equal predictions only one."""
     by_name = {entry.name: entry for entry in view.ranked}
     found: list[tuple[Entry, Entry]] = []
     for entry in view.ranked:
@@ -101,7 +117,7 @@ def find_pairs(view: View) -> list[tuple[Entry, Entry]]:
         if None not in models:
             found.append((entry, partner))
     gaps = bool(view.amounts) and bool(np.isnan(view.numbers).any())
-    return found[: MOST_WITH_GAPS if gaps else MOST_PAIRS]
+    return found[: MAX_PAIRS_WITH_GAPS if gaps else MAX_PAIRS]
 
 
 def _is_same(entry: Entry, other: Entry) -> bool:
@@ -109,12 +125,14 @@ def _is_same(entry: Entry, other: Entry) -> bool:
     return bool(mine.shape == theirs.shape and np.allclose(mine, theirs, equal_nan=True))
 
 
-def _run_experiment(view: View, generative: Entry, discriminative: Entry) -> LearningCurves:
+def _run_experiment(
+    view: View, generative: Entry, discriminative: Entry, repeats: int, max_seconds: float
+) -> LearningCurves:
     rows = _rows(view, generative)
     models = {entry.name: clone(view.fitted(entry)) for entry in (generative, discriminative)}
     tables = (generative.table.take(rows), discriminative.table.take(rows))
     codes = view.comparison.task.truth[rows]
-    sizes = make_sizes(count_train_rows(codes, HELD_OUT), len(np.unique(codes)), SIZES)
+    sizes = make_sizes(count_train_rows(codes, HELD_OUT_SHARE), len(np.unique(codes)), N_CURVE_SIZES)
     y = view.comparison.y[rows]
     try:
         return learning_curves(
@@ -122,9 +140,9 @@ def _run_experiment(view: View, generative: Entry, discriminative: Entry) -> Lea
             tables,
             y,
             sizes=sizes.tolist(),
-            repeats=REPEATS,
-            test_size=HELD_OUT,
-            progress=_make_limit(view.budget),
+            repeats=repeats,
+            test_size=HELD_OUT_SHARE,
+            progress=_make_limit(view.budget, max_seconds),
         )
     except ExperimentInterrupted as stopped:
         if not isinstance(stopped.__cause__, _TimeIsUp):  # Ctrl-C, or the alarm of the page
@@ -135,12 +153,12 @@ def _run_experiment(view: View, generative: Entry, discriminative: Entry) -> Lea
         return found
 
 
-def _make_limit(budget: Budget) -> Callable[[int, int, str], None]:
-    """Stop an experiment that has worked for long enough, or that would outlast the time that is left."""
+def _make_limit(budget: Budget, max_seconds: float) -> Callable[[int, int, str], None]:
+    """Return a callback that stops an experiment after `max_seconds` of work, or when the budget is spent."""
     clock, end = WorkClock(), budget.elapsed + budget.left
 
-    def look(done: int, total: int, name: str) -> None:
-        if done < total and (clock.seconds > MOST_SECONDS or budget.elapsed > end):
+    def stop_if_late(done: int, total: int, name: str) -> None:
+        if done < total and (clock.seconds > max_seconds or budget.elapsed > end):
             raise _TimeIsUp
 
-    return look
+    return stop_if_late

@@ -1,4 +1,4 @@
-"""What is decided, what is confused with what, and what mistakes cost."""
+"""The section on decisions: confusions of classes, and costs of mistakes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ from mercer.comparison._entry import Entry
 from mercer.comparison._view import View, sample_rows
 from mercer.report import Axis, Chart, CostTable, Field, Grid, Heat, Section
 
-#: held-out rows, models and classes for the costs that a reader sets
-MOST_ROWS, MOST_MODELS, MOST_CLASSES = 2_000, 3, 10
-#: classes whose confusions have room in a picture
-MOST_CONFUSED = 20
+#: held-out rows over which costs are averaged on the page
+MAX_COST_ROWS = 2_000
+#: models whose costs are compared on the page
+MAX_COST_MODELS = 3
+#: classes up to which a matrix of costs can be edited on the page
+MAX_COST_CLASSES = 10
+#: classes up to which confusions are drawn
+MAX_CONFUSED_CLASSES = 20
 
 
 def decisions(view: View) -> Section | None:
-    """Confusions of the best model, and expected costs under a matrix that can be changed."""
+    """Return the confusions of the best model, and expected costs for a matrix that can be edited."""
     best = view.best()
     if not view.classification or best is None:
         return None
     blocks: list[Any] = []
-    if len(view.labels) <= MOST_CONFUSED:
+    if len(view.labels) <= MAX_CONFUSED_CLASSES:
         blocks += [_confusion_chart(view, best), _class_grid(view, best)]
-    if view.learnt and len(view.labels) <= MOST_CLASSES:
+    if view.learnt and len(view.labels) <= MAX_COST_CLASSES:
         blocks += [_cost_table(view), *_sample_note(view)]
     if not blocks:
         return None
@@ -39,7 +43,7 @@ def decisions(view: View) -> Section | None:
 
 
 def count_confusions(held: Array, truth: Array, n_classes: int) -> Array:
-    """Rows of true classes, columns of decided ones: how many rows."""
+    """Count rows by their true class (rows of the matrix) and their predicted class (columns)."""
     counts = np.zeros((n_classes, n_classes), dtype=int)
     np.add.at(counts, (truth, held.argmax(axis=1)), 1)
     return counts
@@ -70,13 +74,15 @@ def _class_grid(view: View, entry: Entry) -> Grid:
 
 def _cost_table(view: View) -> CostTable:
     models = {}
-    for entry in view.learnt[:MOST_MODELS]:
+    for entry in view.learnt[:MAX_COST_MODELS]:
         proba, truth = view.held_out(entry)
-        rows = sample_rows(len(truth), MOST_ROWS)
+        rows = sample_rows(len(truth), MAX_COST_ROWS)
         models[entry.name] = (np.round(proba[rows], 4), truth[rows])
     return CostTable(view.labels, models)
 
 
 def _sample_note(view: View) -> list[str]:
     n = view.comparison.table.n_rows
-    return [f"Costs are averages over {MOST_ROWS:,} of the {n:,} rows, drawn at random."] if n > MOST_ROWS else []
+    return (
+        [f"Costs are averages over {MAX_COST_ROWS:,} of the {n:,} rows, drawn at random."] if n > MAX_COST_ROWS else []
+    )

@@ -1,4 +1,4 @@
-"""How the values of each column are distributed within the classes."""
+"""The section on the distribution of each column within the classes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ from mercer.comparison._view import View, sample_rows
 from mercer.comparison.sections.useful import sort_by_usefulness
 from mercer.report import Axis, Chart, Line, Section
 
-MOST_COLUMNS, MOST_CLASSES, MOST_ROWS, POINTS = 8, 6, 1_000, 120
+#: columns with a chart
+MAX_DENSITY_COLUMNS = 8
+#: classes in a chart, the most frequent ones
+MAX_DENSITY_CLASSES = 6
+#: rows of a density, which bounds time
+MAX_DENSITY_ROWS = 1_000
+#: points of a curve
+N_DENSITY_POINTS = 120
 
 
 def densities(view: View) -> Section | None:
-    """A density of each column of numbers for each class: those first that tell classes apart."""
+    """Return a density of each numeric column for each class, the columns that separate classes best first."""
     if not view.classification or not view.amounts:
         return None
-    charts = [chart for j in sort_by_usefulness(view)[:MOST_COLUMNS] if (chart := _chart(view, j)) is not None]
+    charts = [chart for j in sort_by_usefulness(view)[:MAX_DENSITY_COLUMNS] if (chart := _chart(view, j)) is not None]
     if not charts:
         return None
     return Section(
@@ -36,10 +43,10 @@ def _chart(view: View, j: int) -> Chart | None:
         return None
     low, high = np.quantile(values[known], [0.005, 0.995])
     margin = 0.1 * (high - low) or 1.0
-    x = np.linspace(low - margin, high + margin, POINTS)
+    x = np.linspace(low - margin, high + margin, N_DENSITY_POINTS)
     counts = np.bincount(view.target[known], minlength=len(view.labels))
     lines = []
-    for k in np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES]).tolist():
+    for k in np.sort(np.argsort(-counts, kind="stable")[:MAX_DENSITY_CLASSES]).tolist():
         y = _density(values[known & (view.target == k)], x)
         if y is not None:
             lines.append(Line(view.labels[k], x, y))
@@ -49,7 +56,7 @@ def _chart(view: View, j: int) -> Chart | None:
 def _density(values: Array, x: Array) -> Array | None:
     from mercer.density import KernelDensity
 
-    values = values[sample_rows(len(values), MOST_ROWS)]
+    values = values[sample_rows(len(values), MAX_DENSITY_ROWS)]
     if len(values) < 5 or (values == values[0]).all():
         return None
     try:

@@ -1,4 +1,4 @@
-"""The section on what moves predictions: drivers, a nomogram, and rows one by one."""
+"""The section on explanations: drivers, a nomogram, and the contributions to single rows."""
 
 from __future__ import annotations
 
@@ -15,33 +15,46 @@ from mercer.data import Table
 from mercer.explanation import explain_rows
 from mercer.explanation.column_drivers import common_output
 from mercer.explanation.evidence import column_texts
-from mercer.explanation.explanation import EXACT, Explanation, explain_exactly
+from mercer.explanation.explanation import EXACT_METHOD, Explanation, explain_exactly
 from mercer.report import Axis, Bars, Chart, EvidenceRecord, Field, Grid, Note, RowTable, Section
 from mercer.report.wording import format_number, format_value
 
-#: rows to look at; models and classes that explain them; features and columns of each; drivers that are drawn
-MOST_ROWS, MOST_MODELS, MOST_CLASSES, MOST_FEATURES, MOST_COLUMNS, MOST_DRIVERS = 40, 3, 6, 25, 30, 15
-#: columns from which a table is wide, and rows to look at in it
-WIDE, MOST_ROWS_OF_WIDE = 300, 12
-#: of many features, those of a row that are kept
-MOST_OF_ROW = 8
-#: characters of a value
-LONGEST_VALUE = 160
-REST = "(all other features)"
+#: rows that can be selected on the page
+MAX_EXPLORED_ROWS = 40
+#: columns above which a table is wide
+MAX_NARROW_COLUMNS = 300
+#: rows that can be selected for a wide table, whose explanations take longer
+MAX_EXPLORED_ROWS_OF_WIDE = 12
+#: models that explain the rows
+MAX_EXPLORED_MODELS = 3
+#: classes whose probabilities and contributions are on the page
+MAX_EXPLORED_CLASSES = 6
+#: features up to which all are on the page
+MAX_EXPLORED_FEATURES = 25
+#: features of a row that are kept if there are more
+MAX_FEATURES_PER_ROW = 8
+#: columns whose values are on the page, besides those of the kept features
+MAX_EXPLORED_COLUMNS = 30
+#: drivers in the chart
+MAX_CHART_DRIVERS = 15
+#: characters of a value of a row
+MAX_ROW_VALUE_LENGTH = 160
+#: name of the sum over features that are not kept
+OTHER_FEATURES = "(all other features)"
 
 
 def explorer(view: View) -> Section | None:
-    """Return the drivers of the recommended model, its nomogram if it has one, and rows with what each column adds."""
+    """Return the drivers of the recommended model, its nomogram if it has one, and rows with their contributions."""
     explained: list[tuple[Entry, Explanation]] = []
     failed: list[Note] = []
     rows = _choose_rows(view)
-    wide = view.comparison.table.n_columns > WIDE
+    wide = view.comparison.table.n_columns > MAX_NARROW_COLUMNS
     for entry in view.recommended_first():
-        if len(explained) == MOST_MODELS or (model := view.fitted(entry)) is None:
+        if len(explained) == MAX_EXPLORED_MODELS or (model := view.fitted(entry)) is None:
             continue
         try:
             if explained and wide and explain_exactly(model, view.shown(entry, rows)) is None:
-                continue  # Shapley values of many columns take long: only of the first
+                continue  # Shapley values of a wide table take long: only for the first model
             explained.append((entry, _explain_entry(view, entry, model, rows)))
         except (MercerError, ValueError, TypeError, AttributeError, IndexError) as error:
             failed.append(Note(f"{entry.name} could not be explained: {error}"))
@@ -49,7 +62,9 @@ def explorer(view: View) -> Section | None:
         return Section("rows", "Why", tuple(failed)) if failed else None
     first = explained[0][0]
     methods = [
-        Note(_describe_method(entry, explanation)) for entry, explanation in explained if explanation.method != EXACT
+        Note(_describe_method(entry, explanation))
+        for entry, explanation in explained
+        if explanation.method != EXACT_METHOD
     ]
     return Section(
         "rows",
@@ -67,7 +82,7 @@ def _explain_entry(view: View, entry: Entry, model: Any, rows: Array) -> Explana
 
 
 def _describe_method(entry: Entry, explanation: Explanation) -> str:
-    """How a model that is not a sum over columns was explained."""
+    """Describe the explanation of a model that is not a sum over columns."""
     if explanation.error is None:
         return f"{entry.name} is not a sum over columns. {explanation.details}"
     typical, largest = (
@@ -81,11 +96,11 @@ def _describe_method(entry: Entry, explanation: Explanation) -> str:
 
 
 def _drivers(view: View, entry: Entry) -> list[Any]:
-    """The columns that move the output most, as bars and in words."""
+    """Return the columns with the largest effects on the output, as a chart and a table."""
     found = view.drivers(entry)
     if not found:
         return []
-    kept = found[:MOST_DRIVERS]
+    kept = found[:MAX_CHART_DRIVERS]
     of = common_output(kept)
     sizes, errors = np.array([[driver.size, driver.error] for driver in kept]).T
     names = [driver.column for driver in kept]
@@ -101,9 +116,9 @@ def _drivers(view: View, entry: Entry) -> list[Any]:
 
 
 def _choose_rows(view: View) -> Array:
-    """Rows that the best model is most wrong about, and some others, in order."""
+    """Choose the rows with the largest errors of the best model, and some others."""
     n, columns = view.comparison.table.shape
-    most = MOST_ROWS if columns <= WIDE else MOST_ROWS_OF_WIDE
+    most = MAX_EXPLORED_ROWS if columns <= MAX_NARROW_COLUMNS else MAX_EXPLORED_ROWS_OF_WIDE
     some = sample_rows(n, most * 3 // 4, seed=1)
     best = view.best(probable=view.classification)
     if best is None:
@@ -119,7 +134,7 @@ def _make_row_table(view: View, rows: Array, explained: list[tuple[Entry, Explan
     table = view.comparison.table.take(rows)
     evidence = [each for entry, explanation in explained for each in _make_evidence(view, entry, explanation, rows)]
     places = [] if view.sparse else _choose_columns(table, evidence)
-    texts = [column_texts(table, j, LONGEST_VALUE) for j in places]
+    texts = [column_texts(table, j, MAX_ROW_VALUE_LENGTH) for j in places]
     truth = np.asarray(view.comparison.task.truth)[rows]
     return RowTable(
         [table.names[j] for j in places],
@@ -133,14 +148,14 @@ def _make_row_table(view: View, rows: Array, explained: list[tuple[Entry, Explan
 
 
 def _format_answer(value: Any) -> str:
-    """A prediction or a truth: numbers with separators of thousands."""
+    """Format a prediction or a true value: numbers have thousands separators."""
     return format_number(value, 5) if isinstance(value, float) else format_value(value)
 
 
 def _choose_columns(table: Table, evidence: list[EvidenceRecord]) -> list[int]:
-    """Positions of the first columns, and of all that a model is explained by: each of these has a value beside it."""
+    """Return the positions of the first columns and of all columns with a contribution."""
     named = {name for each in evidence for name in each.features}
-    return [j for j, name in enumerate(table.names) if j < MOST_COLUMNS or name in named]
+    return [j for j, name in enumerate(table.names) if j < MAX_EXPLORED_COLUMNS or name in named]
 
 
 def _make_evidence(view: View, entry: Entry, explanation: Explanation, rows: Array) -> list[EvidenceRecord]:
@@ -148,13 +163,13 @@ def _make_evidence(view: View, entry: Entry, explanation: Explanation, rows: Arr
     predicted = [_format_answer(value) for value in np.ravel(model.predict(X)).tolist()]
     classes: list[str] = []
     proba: Any = ()
-    if view.classification and hasattr(model, "predict_proba") and len(view.labels) <= MOST_CLASSES:
+    if view.classification and hasattr(model, "predict_proba") and len(view.labels) <= MAX_EXPLORED_CLASSES:
         classes = [str(label) for label in np.asarray(model.classes_).tolist()]
         proba = np.asarray(model.predict_proba(X))
     kept = _choose_features(explanation)
-    features = [explanation.names[j] for j in kept] + ([REST] if len(kept) < len(explanation.names) else [])
+    features = [explanation.names[j] for j in kept] + ([OTHER_FEATURES] if len(kept) < len(explanation.names) else [])
     found = []
-    for k, output in enumerate(explanation.outputs[:MOST_CLASSES]):
+    for k, output in enumerate(explanation.outputs[:MAX_EXPLORED_CLASSES]):
         added = explanation.contributions[:, :, k]
         few = added[:, kept]
         if len(features) > len(kept):
@@ -175,9 +190,9 @@ def _make_evidence(view: View, entry: Entry, explanation: Explanation, rows: Arr
 
 
 def _choose_features(explanation: Explanation) -> list[int]:
-    """All features; of many (words) those that add most to one row or another."""
-    if len(explanation.names) <= MOST_FEATURES:
+    """Choose all features; of many, such as words, those with the largest contributions to single rows."""
+    if len(explanation.names) <= MAX_EXPLORED_FEATURES:
         return list(range(len(explanation.names)))
     size = np.abs(explanation.contributions).max(axis=2)
-    strongest = np.argsort(-size, axis=1, kind="stable")[:, :MOST_OF_ROW]
+    strongest = np.argsort(-size, axis=1, kind="stable")[:, :MAX_FEATURES_PER_ROW]
     return sorted({j for row, order in enumerate(strongest.tolist()) for j in order if size[row, j] > 0})

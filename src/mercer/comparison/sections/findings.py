@@ -1,22 +1,22 @@
-"""What the assumption checks found."""
+"""The section on the findings of the assumption checks."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from mercer.comparison._view import View
-from mercer.comparison.checks import check_assumptions, is_applicable
+from mercer.comparison.checks import SEVEREST_FIRST, check_assumptions, is_applicable
 from mercer.report import Note, Section
 from mercer.report.wording import format_count
 
+#: level of a note for each severity of a finding
 NOTE_LEVELS = {"note": "info", "warning": "warning", "error": "bad"}
-SEVERITIES = ("error", "warning", "note")
 
 
 def findings(view: View) -> Section:
-    """Findings with their codes, severest first, and the checks that found nothing; others do not apply."""
+    """Return the findings, severest first, and the names of the checks that passed; other checks do not apply."""
     checked = check_assumptions(view)
-    found = sorted(checked.findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    found = sorted(checked.findings, key=lambda finding: SEVEREST_FIRST.index(finding.severity))
     blocks: list[Any] = [
         Note(finding.sentence, NOTE_LEVELS[finding.severity], finding.code, finding.remedy)  # type: ignore[arg-type]
         for finding in found

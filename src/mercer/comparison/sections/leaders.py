@@ -1,4 +1,4 @@
-"""The scores of all models, and which differences between them are beyond chance."""
+"""The section on the scores of all models and their differences."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mercer.comparison._verdict import describe_details
 from mercer.comparison._view import View
 from mercer.report import Axis, Bars, Chart, Note, Section
 
-#: models that a chart has room for
-MOST_MODELS = 25
-#: the class of a warning, before its sentence
+#: models in the chart
+MAX_LEADER_BARS = 25
+#: class of a warning before its message
 _WARNING = re.compile(r"^\w*Warning: ")
 
 
 def leaders(view: View) -> Section:
-    """The leaderboard, a chart of the first measure with its intervals, and which differences are real."""
+    """Return the leaderboard, a chart of the first measure with intervals, and the tests of differences."""
     comparison = view.comparison
     # notes on single models follow below, each with its level
     blocks: list[Any] = [replace(comparison.leaderboard(), notes=comparison.notes), *describe_details(comparison)]
@@ -47,7 +47,7 @@ def leaders(view: View) -> Section:
 def _chart(view: View) -> Chart:
     comparison, metric = view.comparison, view.comparison.task.metric
     models = [entry for entry in list_entries(comparison) if not entry.failed]
-    entries = [entry for entry in models if np.isfinite(entry.scores[metric.name]).all()][:MOST_MODELS]
+    entries = [entry for entry in models if np.isfinite(entry.scores[metric.name]).all()][:MAX_LEADER_BARS]
     found = [comparison.interval(entry.name) for entry in entries]
     mean, low, high = np.array(found).reshape(-1, 3).T
     better = "Higher is better." if metric.larger_is_better else "Lower is better."

@@ -1,4 +1,4 @@
-"""What naive Bayes learnt of each column in each class."""
+"""The section on the likelihoods of naive Bayes models."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from mercer.comparison._view import View
 from mercer.explanation.tables import likelihood_grids
 from mercer.report import Section
 
-MOST_CLASSES = 10
+#: classes up to which likelihoods, with a column for each class, are shown
+MAX_LIKELIHOOD_CLASSES = 10
 
 
 def likelihoods(view: View) -> Section | None:
-    """Likelihood tables of the naive Bayes models: means and deviations, shares of levels, words."""
-    if not view.classification or len(view.labels) > MOST_CLASSES:
+    """Return likelihood tables of the naive Bayes models: means and deviations, shares of levels, words."""
+    if not view.classification or len(view.labels) > MAX_LIKELIHOOD_CLASSES:
         return None
     blocks: list[Any] = []
     for entry in view.ranked:

@@ -1,4 +1,4 @@
-"""A nomogram: what each value of each column adds, for a model in which that does not depend on the other columns."""
+"""A nomogram: the contribution of each value of each column, for a model that is a sum of functions of columns."""
 
 from __future__ import annotations
 
@@ -15,17 +15,22 @@ from mercer.explanation.explanation import Explanation, explain_exactly
 from mercer.report import Axis, Chart, Field, Grid, Line, PointCloud
 from mercer.report.wording import format_number
 
-#: rows from which a nomogram is read, its lines, values on each, and the share of the least and of the greatest amounts
-#: that it leaves out: a single one far out would leave all other lines no room
-MOST_ROWS, MOST_LINES, MOST_VALUES, EXTREMES = 500, 14, 7, 0.01
-#: characters of a value
-LONGEST_VALUE = 40
-#: what one column adds, for the same value, when others differ: rounding
-SAME = 1e-8
+#: rows from which the contributions of values are computed
+MAX_NOMOGRAM_ROWS = 500
+#: columns with a line of their own
+MAX_NOMOGRAM_LINES = 14
+#: values on a line
+MAX_NOMOGRAM_VALUES = 7
+#: share of the smallest and of the largest amounts that is left out, so that outliers do not determine the scale
+EXTREME_SHARE = 0.01
+#: characters of a value on a line
+MAX_NOMOGRAM_VALUE_LENGTH = 40
+#: difference between contributions of equal values that is a rounding error
+CONTRIBUTION_ROUNDING = 1e-8
 
 
 class NomogramLine(NamedTuple):
-    """Some values of a column, and what they add; of columns that are not drawn, the sum of what they add."""
+    """Some values of a column and their contributions, or quantiles of the sum over columns without a line."""
 
     name: str
     values: list[str]
@@ -33,8 +38,8 @@ class NomogramLine(NamedTuple):
 
 
 def nomogram(view: View, entry: Entry) -> list[Any]:
-    """Return a chart and the same as a table; nothing where what a value adds depends on the other columns."""
-    rows = view.rows[sample_rows(len(view.rows), MOST_ROWS)]
+    """Return a chart and a table; nothing if the contribution of a value depends on the other columns."""
+    rows = view.rows[sample_rows(len(view.rows), MAX_NOMOGRAM_ROWS)]
     table = entry.table.take(rows)
     if view.sparse:
         return []
@@ -44,20 +49,20 @@ def nomogram(view: View, entry: Entry) -> list[Any]:
     output = len(explanation.outputs) - 1
     lines: list[NomogramLine] = []
     for name in explanation.strongest(len(explanation.names)):
-        if len(lines) == MOST_LINES or name not in table.names:
+        if len(lines) == MAX_NOMOGRAM_LINES or name not in table.names:
             continue
         added = explanation.contributions[:, explanation.names.index(name), output]
         position = table.names.index(name)
         if not _is_function_of_value(table.coded(position).codes, added):
             return []
-        if np.ptp(added) > SAME:
+        if np.ptp(added) > CONTRIBUTION_ROUNDING:
             lines.append(NomogramLine(name, *_choose_values(view, table, position, added)))
     if not lines:
         return []
     drawn = {line.name for line in lines}
     others = [j for j, name in enumerate(explanation.names) if name not in drawn]
     sums = explanation.contributions[:, others, output].sum(axis=1)
-    if np.ptp(sums) <= SAME:  # the same for every row: a part of the base
+    if np.ptp(sums) <= CONTRIBUTION_ROUNDING:  # constant: added to the base
         return _draw_nomogram(view, entry, explanation, output, float(explanation.base[output] + sums[0]), lines, "")
     rest = NomogramLine(
         f"({len(others):,} others)",
@@ -72,37 +77,37 @@ def nomogram(view: View, entry: Entry) -> list[Any]:
 
 
 def _is_function_of_value(codes: Array, added: Array) -> bool:
-    """Whether equal values always add the same."""
+    """Return whether equal values have equal contributions."""
     shifted = codes - codes.min()
     highest, lowest = np.full(shifted.max() + 1, -np.inf), np.full(shifted.max() + 1, np.inf)
     np.maximum.at(highest, shifted, added)
     np.minimum.at(lowest, shifted, added)
-    seen = np.isfinite(highest)
-    return bool((highest[seen] - lowest[seen] <= SAME * (1 + np.abs(added).max())).all())
+    occurs = np.isfinite(highest)
+    return bool((highest[occurs] - lowest[occurs] <= CONTRIBUTION_ROUNDING * (1 + np.abs(added).max())).all())
 
 
 def _choose_values(view: View, table: Table, position: int, added: Array) -> tuple[list[str], Array]:
-    """Some values of a column, and what they add: quantiles of amounts and dates, the most frequent names in order."""
+    """Choose values of a column and their contributions: quantiles, or the most frequent levels."""
     coded = table.coded(position)
     codes = coded.codes
     if table.names[position] in view.amounts or table.kinds[position] is Kind.DATE:
         known = np.flatnonzero(codes >= 0)
         order = known[np.argsort(coded.labels[codes[known]].astype(float), kind="stable")]
-        shares = np.linspace(EXTREMES, 1 - EXTREMES, MOST_VALUES)
+        shares = np.linspace(EXTREME_SHARE, 1 - EXTREME_SHARE, MAX_NOMOGRAM_VALUES)
         places = order[(shares * (len(order) - 1)).round().astype(int)]
     else:
-        frequent = np.argsort(-np.bincount(codes[codes >= 0]), kind="stable")[:MOST_VALUES]
+        frequent = np.argsort(-np.bincount(codes[codes >= 0]), kind="stable")[:MAX_NOMOGRAM_VALUES]
         places = np.array([int(np.argmax(codes == k)) for k in _sort_codes(coded.labels, frequent.tolist())])
     first = np.unique(codes[places], return_index=True)[1]
     places = places[np.sort(first)]
     if (codes < 0).any():
         places = np.append(places, int(np.argmax(codes < 0)))
-    texts = column_texts(table, position, LONGEST_VALUE)
+    texts = column_texts(table, position, MAX_NOMOGRAM_VALUE_LENGTH)
     return [texts[place] for place in places.tolist()], added[places]
 
 
 def _sort_codes(labels: Array, codes: list[int]) -> list[int]:
-    """Codes in the order of their labels: numbers by size, words by the alphabet."""
+    """Sort codes by their labels: numbers by size, other labels alphabetically."""
     try:
         return sorted(codes, key=lambda k: float(labels[k]))
     except (TypeError, ValueError):
@@ -138,11 +143,11 @@ def _format_signed(value: float) -> str:
 
 
 def describe_sum(view: View, explanation: Explanation, output: str) -> str:
-    """What the contributions to an output add up to, in words."""
+    """Return the name of the sum of the contributions to an output."""
     if not view.classification:
         return explanation.what
     if len(view.labels) == 2:
         return f"{explanation.what} of {output} against {view.labels[0]}"
-    if explanation.what == LOG_ODDS:  # of ordered classes, which have one sum for all
+    if explanation.what == LOG_ODDS:  # ordered classes have one sum
         return f"{explanation.what} of {output}"
     return f"{explanation.what.split(' against')[0]} of {output} against the average class"

@@ -1,4 +1,4 @@
-"""The rows that are least like the others."""
+"""The section on unusual rows."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from mercer.explanation.unusual import unusual_rows
 from mercer.report import Field, Grid, Section
 from mercer.report.wording import format_value
 
-#: rows that are listed, and columns that are shown of each
-MOST_ROWS, MOST_COLUMNS = 15, 3
+#: unusual rows in the table
+MAX_UNUSUAL_ROWS = 15
+#: unusual columns of a row in the table
+MAX_UNUSUAL_COLUMNS = 3
 
 
 def outlying(view: View) -> Section | None:
-    """The most unusual rows with p-values, and where they are odd."""
+    """Return the most unusual rows with p-values and their unusual columns."""
     try:
-        found = unusual_rows(view.table, most=MOST_ROWS)
+        found = unusual_rows(view.table, most=MAX_UNUSUAL_ROWS)
     except MercerError as refusal:
         return Section("unusual", "Unusual rows", (f"There are none to show. {refusal}",))
     rows = []
     for row, score, p, odd in zip(found.rows.tolist(), found.scores, found.p_values, found.odd, strict=True):
-        values = [f"{name} = {_value(view, name, row)}" for name in odd[:MOST_COLUMNS]]
+        values = [f"{name} = {_value(view, name, row)}" for name in odd[:MAX_UNUSUAL_COLUMNS]]
         rows.append((int(view.rows[row]), _truth(view, row), float(score), float(p), ", ".join(values)))
     fields = (
         Field("row", ",d"),
@@ -29,7 +31,7 @@ def outlying(view: View) -> Section | None:
         Field("p-value", ".3g"),
         Field("odd in"),
     )
-    notes = (found.described, "Rows are counted from 0.", *filter(None, [view.note()]))
+    notes = (found.description, "Rows are counted from 0.", *filter(None, [view.note()]))
     return Section(
         "unusual",
         "Unusual rows",

@@ -1,4 +1,4 @@
-"""What the data are: columns, gaps, values, the target."""
+"""The section on the data: columns, missing values, distributions, the target."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from mercer.data.schema import Column
 from mercer.report import Axis, Bars, Chart, Field, Grid, Line, Note, Section
 from mercer.report.wording import format_count, format_number, format_share, shorten
 
-#: columns that have a picture, columns that are listed, and levels that are named
-MOST_PICTURES, MOST_COLUMNS, MOST_LEVELS = 12, 200, 3
-#: median absolute deviations (in units of σ) beyond which a value is far out
+#: columns with a histogram
+MAX_HISTOGRAMS = 12
+#: columns in the table
+MAX_TABLE_COLUMNS = 200
+#: levels of a column that are named
+MAX_COLUMN_LEVELS = 3
+#: robust standard deviations from the median beyond which a value is far out
 FAR_OUT = 5.0
-#: of a normal distribution, σ / MAD
+#: σ / MAD of a normal distribution
 SIGMA_PER_MAD = 1.4826
-FIELDS = (
+COLUMN_FIELDS = (
     Field("column"),
     Field("kind"),
     Field("missing", ".1%"),
@@ -33,7 +37,7 @@ FIELDS = (
 
 
 def overview(view: View) -> Section:
-    """Types, gaps, values and outliers of the columns, and how the target is distributed."""
+    """Return the types, missing values, distributions and outliers of the columns, and the target."""
     blocks: list[Any] = [_target_chart(view)]
     if view.sparse:
         blocks.append(_sparse_grid(view))
@@ -49,7 +53,7 @@ def _lead(view: View) -> str:
     table = view.comparison.table
     size = f"{format_count(table.n_rows, 'row')} and {format_count(table.n_columns, 'column')}"
     target = f"the target `{view.comparison.target}`" if view.comparison.target else "the target"
-    return f"{size}; {target} has {view.comparison.task.described()}."
+    return f"{size}; {target} has {view.comparison.task.describe()}."
 
 
 def _target_chart(view: View) -> Chart:
@@ -66,7 +70,7 @@ def _target_chart(view: View) -> Chart:
 
 
 def _column_grid(view: View) -> Grid:
-    columns = list(view.schema)[:MOST_COLUMNS]
+    columns = list(view.schema)[:MAX_TABLE_COLUMNS]
     rows = tuple(_row(view, column) for column in columns)
     left = len(view.schema) - len(columns)
     notes = [f"Columns that are not listed: {left:,}."] if left else []
@@ -74,7 +78,7 @@ def _column_grid(view: View) -> Grid:
         f"Far out: more than {FAR_OUT:g} robust standard deviations (1.48 × the median absolute deviation) from the "
         "median."
     )
-    return Grid("Columns", FIELDS, rows, tuple(notes))
+    return Grid("Columns", COLUMN_FIELDS, rows, tuple(notes))
 
 
 def _row(view: View, column: Column) -> tuple[Any, ...]:
@@ -83,15 +87,15 @@ def _row(view: View, column: Column) -> tuple[Any, ...]:
     coded = view.table.coded(j)
     known = coded.codes[coded.codes >= 0]
     missing = 1 - len(known) / max(1, len(coded.codes))
-    told: tuple[Any, ...] = (None,) * 5
+    numbers: tuple[Any, ...] = (None,) * 5
     if numeric and len(known):
-        told = _describe_numbers(view.table.numbers([j])[:, 0])
+        numbers = _describe_numbers(view.table.numbers([j])[:, 0])
     return (
         column.name,
         column.kind.value,
         missing,
         len(np.unique(known)),
-        *told,
+        *numbers,
         _describe_values(column, coded, known),
     )
 
@@ -106,30 +110,29 @@ def _describe_numbers(values: Array) -> tuple[Any, ...]:
 
 
 def find_far_out(values: Array) -> Array:
-    """Which values are far from the median, by the spread of most of them."""
+    """Return whether each value is more than `FAR_OUT` robust standard deviations from the median."""
     distance = np.abs(values - np.median(values))
     spread = SIGMA_PER_MAD * np.median(distance)
     return np.asarray(distance > FAR_OUT * spread) if spread > 0 else np.zeros(len(values), dtype=bool)
 
 
 def _describe_values(column: Column, coded: Any, known: Array) -> str:
-    """The most frequent levels of what are names, or how long texts are."""
+    """Return the most frequent levels of a category, or the mean length of texts."""
     if column.kind in (Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.DATE, Kind.IDENTIFIER) or not len(known):
         return "; ".join(note for note in column.notes if "missing" not in note)
     if column.kind is Kind.TEXT:
         lengths = [len(str(text).split()) for text in coded.labels[known[:1000]].tolist()]
         return f"{np.mean(lengths):.0f} words on average"
     counts = np.bincount(known, minlength=len(coded.labels))
-    order = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+    order = np.argsort(-counts, kind="stable")[:MAX_COLUMN_LEVELS]
     shares = [f"{shorten(coded.labels[k])} {format_share(counts[k] / len(known))}" for k in order.tolist() if counts[k]]
     return ", ".join(shares) + (", …" if (counts > 0).sum() > len(order) else "")
 
 
 def _histograms(view: View) -> list[Chart]:
-    """Histograms of columns of numbers."""
-    chosen = range(min(len(view.amounts), MOST_PICTURES))
+    """Draw histograms of numeric columns."""
     charts = []
-    for j in chosen:
+    for j in range(min(len(view.amounts), MAX_HISTOGRAMS)):
         values = view.numbers[:, j]
         if len(values := values[np.isfinite(values)]) > 1:
             charts.append(replace(_histogram(view.amounts[j], values), small=True))
@@ -143,7 +146,7 @@ def _histogram(name: str, values: Array) -> Chart:
 
 
 def count_bins(values: Array) -> tuple[Array, Array]:
-    """How many values are in each of at most 30 bins of equal width."""
+    """Count the values in each of at most 30 bins of equal width."""
     bins = int(np.clip(np.sqrt(len(values)), 5, 30))
     whole = np.unique(values)
     if len(whole) <= 30 and (whole == np.floor(whole)).all() and whole[-1] - whole[0] < 30:

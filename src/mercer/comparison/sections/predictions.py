@@ -1,4 +1,4 @@
-"""Of numbers and counts: what was predicted and what was seen."""
+"""The section on predicted and observed numbers and counts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from mercer.comparison._view import View, sample_rows
 from mercer.report import Axis, Chart, Field, Grid, Line, PointCloud, Section
 from mercer.report.wording import format_count
 
-#: points of a scatter, and bins of a mean
-MOST_POINTS, BINS = 600, 12
+#: points of a scatter plot
+MAX_SCATTER_POINTS = 600
+#: bins of the curve of means
+MAX_MEAN_BINS = 12
 
 
 def predictions(view: View) -> Section | None:
-    """Predicted against observed, residuals by prediction, and for counts whether their means are right."""
+    """Return charts of observed against predicted values, of residuals, and of the frequencies of counts."""
     best = view.best()
     if view.classification or best is None:
         return None
@@ -39,7 +41,7 @@ def predictions(view: View) -> Section | None:
 
 
 def _observed_chart(predicted: Array, truth: Array) -> Chart:
-    rows = sample_rows(len(truth), MOST_POINTS)
+    rows = sample_rows(len(truth), MAX_SCATTER_POINTS)
     low, high = float(min(predicted.min(), truth.min())), float(max(predicted.max(), truth.max()))
     x, y, below, above, n = average_in_bins(predicted, truth)
     labels = [format_count(k, "row") for k in n]
@@ -59,7 +61,7 @@ def _observed_chart(predicted: Array, truth: Array) -> Chart:
 
 
 def _residual_chart(predicted: Array, truth: Array) -> Chart:
-    rows = sample_rows(len(truth), MOST_POINTS)
+    rows = sample_rows(len(truth), MAX_SCATTER_POINTS)
     left = truth - predicted
     x, y, below, above, _ = average_in_bins(predicted, left)
     return Chart(
@@ -77,9 +79,9 @@ def _residual_chart(predicted: Array, truth: Array) -> Chart:
 
 
 def average_in_bins(by: Array, values: Array) -> tuple[Array, Array, Array, Array, list[int]]:
-    """In bins of equally many rows: mean of `by`, mean of `values` with its 95% interval, and rows."""
+    """Return the means of `by` and `values`, 95% intervals, and numbers of rows in bins of equally many rows."""
     order = np.argsort(by, kind="stable")
-    parts = [part for part in np.array_split(order, min(BINS, max(1, len(by) // 5))) if len(part)]
+    parts = [part for part in np.array_split(order, min(MAX_MEAN_BINS, max(1, len(by) // 5))) if len(part)]
     x = np.array([by[part].mean() for part in parts])
     y = np.array([values[part].mean() for part in parts])
     half = np.array([1.96 * values[part].std(ddof=1) / np.sqrt(len(part)) if len(part) > 1 else 0.0 for part in parts])

@@ -1,4 +1,4 @@
-"""How we know that each fit is the best one, and which path it took."""
+"""The section on certificates: evidence that each fit is optimal, and its plan."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mercer.report import Field, Grid, Section
 
 
 def proofs(view: View) -> Section | None:
-    """Certificates and plans of the models fitted to all rows."""
+    """Return the certificates and plans of the models fitted to all rows."""
     rows = []
     for entry in view.ranked:
         model = view.fitted(entry)

@@ -1,4 +1,4 @@
-"""How well scores put one class above the others: ROC and precision–recall curves."""
+"""The section on ROC and precision–recall curves."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from mercer.comparison._roc import precision_recall_points, roc_points
 from mercer.comparison._view import View
 from mercer.report import Axis, Chart, Line, Section
 
-#: models that are drawn (of two classes), classes that are drawn (of several), and points of a curve
-MOST_MODELS, MOST_CLASSES, MOST_POINTS = 4, 10, 150
+#: models with a curve, for two classes
+MAX_ROC_MODELS = 4
+#: classes with a curve, for more than two classes
+MAX_ROC_CLASSES = 10
+#: points of a curve
+MAX_ROC_POINTS = 150
 
 
 def ranking(view: View) -> Section | None:
-    """ROC and precision–recall: of the best models for two classes, of the best model for several."""
+    """Return curves of the best models for two classes, or of the best model for more classes."""
     if not view.classification or not view.learnt:
         return None
     curves = _binary_curves(view) if len(view.labels) == 2 else _class_curves(view)
@@ -35,14 +39,14 @@ def ranking(view: View) -> Section | None:
 
 
 def _binary_curves(view: View) -> list[tuple[str, Array, Array]]:
-    held = [(entry.name, *view.held_out(entry)) for entry in view.learnt[:MOST_MODELS]]
+    held = [(entry.name, *view.held_out(entry)) for entry in view.learnt[:MAX_ROC_MODELS]]
     return [(name, proba[:, 1], truth == 1) for name, proba, truth in held]
 
 
 def _class_curves(view: View) -> list[tuple[str, Array, Array]]:
     proba, truth = view.held_out(view.learnt[0])
     counts = np.bincount(truth, minlength=len(view.labels))
-    frequent = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
+    frequent = np.sort(np.argsort(-counts, kind="stable")[:MAX_ROC_CLASSES])
     return [(view.labels[k], proba[:, k], truth == k) for k in frequent.tolist() if 0 < counts[k] < len(truth)]
 
 
@@ -79,10 +83,10 @@ def _precision_recall_chart(curves: list[tuple[str, Array, Array]]) -> Chart:
 
 
 def thin_curve(x: Array, y: Array) -> tuple[Array, Array]:
-    """At most so many points, evenly along the curve, ends included."""
-    if len(x) <= MOST_POINTS:
+    """Return at most `MAX_ROC_POINTS` points, evenly spaced along the curve, with both ends."""
+    if len(x) <= MAX_ROC_POINTS:
         return x, y
     length = np.append(0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))
-    wanted = np.searchsorted(length, np.linspace(0, length[-1], MOST_POINTS))
+    wanted = np.searchsorted(length, np.linspace(0, length[-1], MAX_ROC_POINTS))
     kept = np.unique(np.clip(wanted, 0, len(x) - 1))
     return x[kept], y[kept]

@@ -1,4 +1,4 @@
-"""What the best model would decide across two columns, the others being typical."""
+"""The section on the decisions of the best model as functions of one or two columns."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from mercer.data import Kind, Table
 from mercer.data.frame_like import frame_like
 from mercer.report import Axis, Chart, Heat, Line, PointCloud, Section
 
-#: cells along each side, and points
-CELLS, MOST_POINTS, MOST_CLASSES = 40, 300, 10
+#: cells along each axis
+N_REGION_CELLS = 40
+#: rows drawn as points
+MAX_REGION_POINTS = 300
+#: classes up to which regions are drawn
+MAX_REGION_CLASSES = 10
 
 
 def regions(view: View) -> Section | None:
-    """Class regions over the two most useful columns of numbers; of numbers, the prediction along the most useful."""
+    """Return class regions over the two most useful numeric columns, or predictions along the most useful ones."""
     entry = view.best(probable=view.classification)
     if entry is None or not view.amounts or view.sparse:
         return None
@@ -30,7 +34,7 @@ def regions(view: View) -> Section | None:
     if not view.classification:
         charts = [_prediction_chart(view, entry, model, j) for j in useful[:4]]
         title, lead = "The prediction along each column", f"What {entry.name} predicts as one column changes"
-    elif len(useful) < 2 or len(view.labels) > MOST_CLASSES:
+    elif len(useful) < 2 or len(view.labels) > MAX_REGION_CLASSES:
         return None
     else:
         charts = [_region_chart(view, entry, model, *useful[:2])]
@@ -70,7 +74,7 @@ def _points(view: View, classes: list[str], i: int, j: int, horizontal: Array, v
     x, y = view.numbers[:, i], view.numbers[:, j]
     inside = (x >= horizontal[0]) & (x <= horizontal[-1]) & (y >= vertical[0]) & (y <= vertical[-1])
     rows = np.flatnonzero(inside)
-    rows = rows[sample_rows(len(rows), MOST_POINTS)]
+    rows = rows[sample_rows(len(rows), MAX_REGION_POINTS)]
     codes = view.target[rows]
     of_class = {name: rows[codes == view.labels.index(name)] for name in classes}
     return [PointCloud(name, x[chosen], y[chosen]) for name, chosen in of_class.items() if len(chosen)]
@@ -80,7 +84,7 @@ def _prediction_chart(view: View, entry: Entry, model: Any, j: int) -> Chart:
     edges = _edges(view.numbers[:, j])
     predicted = np.asarray(model.predict(make_typical_rows(view, entry.table, {view.amounts[j]: edges})), dtype=float)
     known = np.flatnonzero(np.isfinite(view.numbers[:, j]))
-    known = known[sample_rows(len(known), MOST_POINTS)]
+    known = known[sample_rows(len(known), MAX_REGION_POINTS)]
     return Chart(
         f"Prediction by {view.amounts[j]}",
         Axis(view.amounts[j], low=float(edges[0]), high=float(edges[-1])),
@@ -93,11 +97,11 @@ def _prediction_chart(view: View, entry: Entry, model: Any, j: int) -> Chart:
 def _edges(values: Array) -> Array:
     low, high = np.quantile(values[np.isfinite(values)], [0.01, 0.99])
     margin = 0.05 * (high - low) or 0.5
-    return np.linspace(low - margin, high + margin, CELLS + 1)
+    return np.linspace(low - margin, high + margin, N_REGION_CELLS + 1)
 
 
 def make_typical_rows(view: View, table: Table, columns: dict[str, Array]) -> Any:
-    """Rows with these values, and in the other columns the median or the most frequent value, as `table` has them."""
+    """Return rows with these values, and the median or the most frequent value in the other columns of `table`."""
     n = len(next(iter(columns.values())))
     sample = table.take(view.rows)
     arrays = [
@@ -115,7 +119,7 @@ def _typical_value(sample: Table, j: int, n: int, *, amount: bool) -> Array:
         days = sample.days(j)
         known_days = days[np.isfinite(days)]
         day = np.datetime64(int(np.median(known_days)), "D") if len(known_days) else np.datetime64("NaT", "D")
-        return np.full(n, day.astype("datetime64[s]"))  # a unit that all libraries of frames take
+        return np.full(n, day.astype("datetime64[s]"))  # a unit that all frame libraries accept
     coded = sample.coded(j)
     known = coded.codes[coded.codes >= 0]
     if not len(known):

@@ -1,12 +1,12 @@
-"""All sections of a comparison's page."""
+"""Make the page of a comparison from its sections."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from mercer.application.model_cards import installed
+from mercer.application.model_cards import installed_versions
 from mercer.comparison._cross_validation import Progress, ignore_progress
 from mercer.comparison._view import View
 from mercer.comparison.sections.answer import answer, title
@@ -25,15 +25,18 @@ from mercer.comparison.sections.predictions import predictions
 from mercer.comparison.sections.proofs import proofs
 from mercer.comparison.sections.ranking import ranking
 from mercer.comparison.sections.regions import regions
-from mercer.comparison.sections.reproduced import reproduced
+from mercer.comparison.sections.reproduction import reproduction
 from mercer.comparison.time_limit import Budget, OutOfTime
 from mercer.report import FirstScreen, Note, Page, Section
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
 
-#: in the order of the page: first the answer, then why, then what it rests on
-SECTIONS: tuple[Callable[[View], Section | None], ...] = (
+#: a function that makes a section; its name is the name of the section
+SectionMaker = Callable[[View], Section | None]
+
+#: sections in the order of the page: the answer, the reasons, the evidence
+PAGE_SECTIONS: tuple[SectionMaker, ...] = (
     leaders,
     findings,
     overview,
@@ -49,16 +52,16 @@ SECTIONS: tuple[Callable[[View], Section | None], ...] = (
     densities,
     outlying,
     proofs,
-    reproduced,
+    reproduction,
 )
-#: those that fit models again, which are made after the others, so that a limit of time cuts these off: first the
-#: checks, then what rests on the models as they are, last the experiment
-FITTING_SECTIONS = (findings, coefficients, explorer, likelihoods, regions, proofs, curves)
-#: those that only repeat what is known: they take no time, and a page without them would be none
-CHEAP_SECTIONS = (leaders, reproduced)
-#: steps of the stage "page": each section, and the writing
-PAGE_STEPS = len(SECTIONS) + 1
-#: sections as a progress bar and notes name them, where their own names would not be understood
+#: sections that fit models, made after the others, so that a time limit affects them first: the checks, the sections
+#: on models fitted to all rows, the experiment
+FITTING_SECTIONS: tuple[SectionMaker, ...] = (findings, coefficients, explorer, likelihoods, regions, proofs, curves)
+#: sections that take no time, and are made despite a time limit
+CHEAP_SECTIONS = (leaders, reproduction)
+#: steps of the stage "page": one for each section, and one for the writing
+PAGE_STEPS = len(PAGE_SECTIONS) + 1
+#: names of sections in progress bars and notes, if they differ from those of their functions
 LABELS = {
     "leaders": "leaderboard",
     "findings": "checks",
@@ -69,21 +72,32 @@ LABELS = {
     "regions": "decision regions",
     "outlying": "unusual rows",
     "proofs": "certificates",
-    "reproduced": "settings",
+    "reproduction": "settings",
 }
 
 
-def page(comparison: Comparison, *, budget: Budget | None = None, progress: Progress | None = None) -> Page:
-    """Everything that there is to say about a comparison. A section that fails is left out, and a note says so.
+def page(
+    comparison: Comparison,
+    *,
+    budget: Budget | None = None,
+    progress: Progress | None = None,
+    sections: Sequence[SectionMaker] | None = None,
+    fitting_sections: Sequence[SectionMaker] = FITTING_SECTIONS,
+) -> Page:
+    """Return the page of a comparison. A section that fails is left out, with a note.
 
     Parameters
     ----------
     comparison : Comparison
-        What `compare` returned.
+        The result of `compare`.
     budget : Budget, default=None
-        Seconds that all sections may take; what is not done in time is left out by name.
+        Time limit of all sections; those that are not made in time are listed on the page.
     progress : callable, default=None
-        Called as `progress("page", done, total, section)` before every section, one of `total` being for the writing.
+        Called as `progress("page", done, total, section)` before every section; the last step is the writing.
+    sections : sequence of callables, default=None
+        Functions that make the sections, in the order of the page; by default `PAGE_SECTIONS`.
+    fitting_sections : sequence of callables, default=FITTING_SECTIONS
+        Sections that are made after the others, in this order, because they fit models.
 
     Returns
     -------
@@ -91,32 +105,38 @@ def page(comparison: Comparison, *, budget: Budget | None = None, progress: Prog
         Sections of plain records, for `mercer.report.page.page_html`.
     """
     view = View(comparison, budget=budget or Budget(None))
-    tell = progress or ignore_progress
+    report = progress or ignore_progress
+    sections = PAGE_SECTIONS if sections is None else sections
+    steps = len(sections) + 1
+
+    def turn(write: SectionMaker) -> int:
+        return 1 + fitting_sections.index(write) if write in fitting_sections else 0
+
     made: dict[str, Section | None] = {}
     left_out: list[Note] = []
     first: FirstScreen | None = None
-    for number, write in enumerate(sorted(SECTIONS, key=_section_turn)):
+    for number, write in enumerate(sorted(sections, key=turn)):
         name = write.__name__
-        tell("page", number, PAGE_STEPS, LABELS.get(name, name))
+        report("page", number, steps, LABELS.get(name, name))
         try:
             made[name] = _make_section(view, write)
         except OutOfTime as reason:
             left_out.append(Note(f"{LABELS.get(name, name)}: not made, because {view.budget.ended} ({reason})."))
         except Exception as failure:
             left_out.append(Note(f"{LABELS.get(name, name)}: {type(failure).__name__}: {failure}"))
-        if write is findings:  # before the sections that take long: it needs the checks, and must be on the page
+        if write is findings:  # it needs the checks, and must be made before the sections that take long
             first = _make_first_screen(view, made, left_out)
-    tell("page", PAGE_STEPS - 1, PAGE_STEPS, "writing")
+    report("page", steps - 1, steps, "writing")
     first = first or _make_first_screen(view, made, left_out)
-    inside = (made.get(write.__name__) for write in SECTIONS)
-    sections = [section for section in inside if section is not None and section.blocks]
+    in_order = (made.get(write.__name__) for write in sections)
+    complete = [section for section in in_order if section is not None and section.blocks]
     if left_out:
-        sections.append(Section("left-out", "What is not on this page", tuple(left_out), "These parts were not made."))
-    return Page(title(view), comparison.title, tuple(sections), _footer(comparison), first)
+        complete.append(Section("left-out", "What is not on this page", tuple(left_out), "These parts were not made."))
+    return Page(title(view), comparison.title, tuple(complete), _footer(comparison), first)
 
 
 def _make_first_screen(view: View, made: dict[str, Section | None], left_out: list[Note]) -> FirstScreen | None:
-    """The first screen; a failure is listed with the sections that were not made."""
+    """Make the first screen; a failure is listed with the sections that were left out."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about fits that the comparison has reported
@@ -126,12 +146,7 @@ def _make_first_screen(view: View, made: dict[str, Section | None], left_out: li
         return None
 
 
-def _section_turn(write: Callable[[View], Section | None]) -> int:
-    """When a section is made."""
-    return 1 + FITTING_SECTIONS.index(write) if write in FITTING_SECTIONS else 0
-
-
-def _make_section(view: View, write: Callable[[View], Section | None]) -> Section | None:
+def _make_section(view: View, write: SectionMaker) -> Section | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about fits that the comparison has reported
         if write in CHEAP_SECTIONS:
@@ -141,6 +156,6 @@ def _make_section(view: View, write: Callable[[View], Section | None]) -> Sectio
 
 
 def _footer(comparison: Comparison) -> tuple[str, ...]:
-    versions = ", ".join(f"{name} {number}" for name, number in installed().items())
+    versions = ", ".join(f"{name} {number}" for name, number in installed_versions().items())
     command = comparison.settings.get("command")
     return (*([str(command)] if command else []), f"Made by mercer in {comparison.seconds:.1f} s with {versions}.")

@@ -18,7 +18,7 @@ from mercer.report.page.scales import AxisScale
 from mercer.report.records import Heat
 
 #: number of shades, few enough to be distinguishable
-SHADES = 8
+N_SHADES = 8
 
 
 def draw_cells(heat: Heat, plot: Plot, series: dict[str, int]) -> Drawn:
@@ -42,7 +42,7 @@ def legend_of_shades(heat: Heat) -> Markup:
     low, high = _range(heat)
     if heat.classes or heat.shades is not None or not low < high:
         return Markup()
-    swatches = join_markup(tag("i", class_=f"shade l{level}") for level in range(SHADES))
+    swatches = join_markup(tag("i", class_=f"shade l{level}") for level in range(N_SHADES))
     ends = [tag("span", write_number(value, heat.form)) for value in (low, high)]
     label = tag("span", heat.name, class_="what") if heat.name else Markup()
     return tag("p", label, ends[0], tag("span", swatches, class_="shades", aria_hidden="true"), ends[1], class_="scale")
@@ -62,11 +62,11 @@ def _range(heat: Heat) -> tuple[float, float]:
 
 
 def _shades(heat: Heat) -> list[list[int]]:
-    """Return a level from 0 to SHADES − 1 for each cell; −1 for a missing value."""
+    """Return a level from 0 to N_SHADES − 1 for each cell; −1 for a missing value."""
     low, high = (0.0, 1.0) if heat.shades is not None else _range(heat)
     shades = heat.shades if heat.shades is not None else heat.values
     if heat.classes and heat.shades is None:
-        return [[SHADES - 3 if math.isfinite(value) else -1 for value in row] for row in heat.values]
+        return [[N_SHADES - 3 if math.isfinite(value) else -1 for value in row] for row in heat.values]
     return [
         [_level(shade, low, high) if math.isfinite(value) else -1 for shade, value in zip(*pair, strict=True)]
         for pair in zip(shades, heat.values, strict=True)
@@ -77,7 +77,7 @@ def _level(value: float, low: float, high: float) -> int:
     if not math.isfinite(value):
         return -1
     share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0
-    return min(max(int(share * SHADES), 0), SHADES - 1)
+    return min(max(int(share * N_SHADES), 0), N_SHADES - 1)
 
 
 def _colour(heat: Heat, value: float, series: dict[str, int]) -> str:

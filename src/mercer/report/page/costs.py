@@ -13,12 +13,12 @@ from mercer._typing import Array
 from mercer.report.grid import Cell, Field, Grid
 from mercer.report.markup import Markup, join_markup, json_script, tag
 from mercer.report.page.limits import PageLimits
-from mercer.report.page.tables import AROUND, LETTER, PHONE, scroll_box, table_html
+from mercer.report.page.tables import CELL_PADDING_PIXELS, PHONE_WIDTH, TABLE_LETTER_WIDTH, scroll_box, table_html
 from mercer.report.records import CostTable
 from mercer.report.thinning import even_indices
 
 #: probabilities are stored in the page as multiples of 1/65535, two bytes each
-PARTS = 65535
+PROBABILITY_UNITS = 65535
 #: width of an input on a phone, in pixels
 _INPUT_WIDTH = 60
 
@@ -58,7 +58,7 @@ def _quantize(given: Any, codes: Any, most: int) -> tuple[Array, Array]:
     probabilities, truth = np.asarray(given, dtype=float), np.asarray(codes, dtype=int)
     known = np.flatnonzero(np.isfinite(probabilities).all(axis=1)) if len(truth) else np.zeros(0, dtype=int)
     kept = known[even_indices(len(known), most)]
-    return (probabilities[kept].clip(0, 1) * PARTS).round().astype("<u2"), truth[kept]
+    return (probabilities[kept].clip(0, 1) * PROBABILITY_UNITS).round().astype("<u2"), truth[kept]
 
 
 def describe_threshold(classes: Any, costs: Array) -> str:
@@ -83,7 +83,9 @@ def costs_html(costs: CostTable, limits: PageLimits) -> Markup:
         return tag("p", "There are no held-out probabilities to decide by.", class_="nothing")
     size = len(costs.classes)
     matrix = 1.0 - np.eye(size) if costs.costs is None else np.asarray(costs.costs)
-    judgements = {name: assess_costs(parts / PARTS, truth, matrix) for name, (parts, truth) in models.items()}
+    judgements = {
+        name: assess_costs(parts / PROBABILITY_UNITS, truth, matrix) for name, (parts, truth) in models.items()
+    }
     return tag(
         "div",
         _matrix(costs, matrix),
@@ -143,7 +145,11 @@ def _matrix(costs: CostTable, matrix: Array) -> Markup:
 def _is_listed(classes: Sequence[str]) -> bool:
     """Return whether the table is wider than a phone, so that it becomes a list for each class."""
     longest = max(map(len, classes))
-    return longest * LETTER + sum(max(len(name) * LETTER, _INPUT_WIDTH) + AROUND for name in classes) > PHONE
+    return (
+        longest * TABLE_LETTER_WIDTH
+        + sum(max(len(name) * TABLE_LETTER_WIDTH, _INPUT_WIDTH) + CELL_PADDING_PIXELS for name in classes)
+        > PHONE_WIDTH
+    )
 
 
 def _input(costs: CostTable, k: int, d: int, value: float) -> Markup:

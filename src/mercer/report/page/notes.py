@@ -6,11 +6,11 @@ from mercer.report.markup import Markup, inline, tag
 from mercer.report.records import Note
 
 #: the level as a word and a sign, so that it does not depend on colour
-LEVELS = {"info": ("Note", "i"), "good": ("Good", "✓"), "warning": ("Warning", "!"), "bad": ("Problem", "×")}
+NOTE_LABELS = {"info": ("Note", "i"), "good": ("Good", "✓"), "warning": ("Warning", "!"), "bad": ("Problem", "×")}
 
 
 def note_html(note: Note) -> Markup:
-    word, sign = LEVELS[note.level]
+    word, sign = NOTE_LABELS[note.level]
     code = tag("code", note.code, class_="code") if note.code else Markup()
     head = tag("p", tag("strong", word), code, class_="head")
     remedy = tag("p", tag("strong", "What to do: "), inline(note.remedy), class_="remedy") if note.remedy else Markup()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mercer.report.grid import NOTHING
+from mercer.report.grid import EMPTY_CELL
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -12,10 +12,10 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def write_number(value: float, form: str = ".3g") -> str:
     """Return a value in a format, with a true minus sign and powers of ten instead of `1e+05`."""
     if math.isnan(value):
-        return NOTHING
+        return EMPTY_CELL
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    shown = f"{value:,.0f}" if form == ".3g" and 1000 <= abs(value) < 1e6 else _formatted(value, form)
+    shown = f"{value:,.0f}" if form == ".3g" and 1000 <= abs(value) < 1e6 else _format(value, form)
     mantissa, _, power = shown.partition("e")
     mantissa = mantissa.removesuffix(".")  # "#.3g" writes 297.
     if power:
@@ -23,7 +23,7 @@ def write_number(value: float, form: str = ".3g") -> str:
     return mantissa.replace("-", "−")
 
 
-def _formatted(value: float, form: str) -> str:
+def _format(value: float, form: str) -> str:
     return format(int(value), form) if form.endswith(("d", "x", "c", "b", "o")) else format(value, form)
 
 

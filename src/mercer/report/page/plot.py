@@ -15,11 +15,11 @@ from mercer.report.page.scales import AxisScale, Tick, make_scale
 from mercer.report.records import Axis, Bars, Chart, Heat, Mark
 
 #: width of a drawing in its own units, which are pixels if a column of the page is as wide
-WIDTH = 480.0
+CHART_WIDTH = 480.0
 #: width of a small drawing
-SMALL_WIDTH = 320.0
+SMALL_CHART_WIDTH = 320.0
 #: size of letters, which is right for a phone
-LETTER = 14.0
+FONT_SIZE = 14.0
 #: characters in a line of a label
 _MAX_CHARACTERS = 26
 #: points where labels may be broken, the preferred ones first
@@ -29,7 +29,7 @@ _MAX_LINES = 3
 #: height of a line of a label
 _LINE_HEIGHT = 13.0
 #: approximate width of a letter, because the font is unknown here
-_LETTER_WIDTH = 0.56 * LETTER
+_LETTER_WIDTH = 0.56 * FONT_SIZE
 
 
 class Plot(NamedTuple):
@@ -65,10 +65,10 @@ def lay_out(chart: Chart) -> Plot:
     ends = (top, top + inner) if upside_down else (top + inner, top)
     y = make_scale(_with_edges(chart, y_axis, "y"), collect_values(chart.marks, "y"), *ends)
     left = 14.0 + max((text_width(line) for tick in y.ticks(6) for line in wrap_label(tick.label)), default=0.0)
-    width = SMALL_WIDTH if chart.small else WIDTH
+    width = SMALL_CHART_WIDTH if chart.small else CHART_WIDTH
     right = width - (_value_label_width(chart) if _has_single_bars(chart) else 16.0)
     x = make_scale(_with_edges(chart, x_axis, "x"), collect_values(chart.marks, "x"), min(left, 0.45 * width), right)
-    slanted = _slanted(x)
+    slanted = _needs_slanted_names(x)
     below = (12.0 + 0.6 * max((text_width(name) for name in x_axis.names), default=0.0)) if slanted else 20.0
     return Plot(x, y, width, top + inner + below + (22.0 if x_axis.label else 6.0), slanted)
 
@@ -135,7 +135,7 @@ def _has_single_bars(chart: Chart) -> bool:
     return sum(isinstance(mark, Bars) for mark in chart.marks) == 1 == len(chart.marks)
 
 
-def _slanted(x: AxisScale) -> bool:
+def _needs_slanted_names(x: AxisScale) -> bool:
     names = x.axis.names if x.axis.scale == "category" else ()
     width = (x.stop - x.start) / max(len(names), 1)
     return any(text_width(name) > width - 6 for name in names)

@@ -14,7 +14,7 @@ from mercer.report.records import Axis
 #: values are clipped to ±1e300, so that sums and differences do not overflow
 _MAX_VALUE = 1e300
 #: distances of ticks, as multiples of a power of ten
-_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_TICK_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 class Tick(NamedTuple):
@@ -106,7 +106,7 @@ def _linear_ticks(low: float, high: float, most: int) -> list[Tick]:
 def _nice(step: float) -> float:
     """Return the least of 1, 2, 2.5, 5 times a power of ten that is not below a step."""
     power = 10.0 ** math.floor(math.log10(step))
-    return next(nice * power for nice in _STEPS if nice * power >= step * (1 - 1e-9))
+    return next(nice * power for nice in _TICK_STEPS if nice * power >= step * (1 - 1e-9))
 
 
 def _log_ticks(low: float, high: float, most: int) -> list[Tick]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from mercer.report.grid import NOTHING, Cell, Field, Grid
+from mercer.report.grid import EMPTY_CELL, Cell, Field, Grid
 from mercer.report.markup import Markup, escape_text, inline, join_markup, tag
 from mercer.report.page.limits import PageLimits
 
@@ -20,11 +20,11 @@ _CALL = re.compile(r"(?<=\w)\(")
 #: a table with more rows scrolls in its own box
 _MAX_UNSCROLLED = 16
 #: width of a table on a phone, in pixels
-PHONE = 330
+PHONE_WIDTH = 330
 #: width of a letter, in pixels
-LETTER = 7.4
+TABLE_LETTER_WIDTH = 7.4
 #: horizontal padding of a cell, in pixels
-AROUND = 16
+CELL_PADDING_PIXELS = 16
 #: longer words are broken into lines of at least 20 digits, which are wider than letters
 _LONG = 44
 #: longer words are broken into lines of 15 digits
@@ -35,7 +35,7 @@ _LINE = 24
 
 def table_html(grid: Grid, limits: PageLimits) -> Markup:
     shown = grid.rows[: max(limits.cells // max(len(grid.fields), 1), 1)]
-    numeric = [_ordered_by_number(field, [row[j] for row in shown]) for j, field in enumerate(grid.fields)]
+    numeric = [_is_ordered_by_number(field, [row[j] for row in shown]) for j, field in enumerate(grid.fields)]
     head = join_markup(tag("th", field.heading, scope="col", class_=_side(field)) for field in grid.fields)
     stacked = _is_stacked(grid.fields, shown)
     body = join_markup(_row(grid.fields, row, numeric, limits, stacked) for row in shown)
@@ -55,7 +55,7 @@ def _is_stacked(fields: tuple[Field, ...], rows: tuple[tuple[Cell, ...], ...]) -
     # headings wrap between words; the sign of the order follows the last one
     headings = (max(map(len, field.heading.split()), default=0) + 2 for field in fields)
     letters = sum(map(max, headings, cells))
-    return letters * LETTER + len(fields) * AROUND > PHONE
+    return letters * TABLE_LETTER_WIDTH + len(fields) * CELL_PADDING_PIXELS > PHONE_WIDTH
 
 
 def _letters(words: str) -> int:
@@ -86,7 +86,7 @@ def _cell(j: int, field: Field, cell: Cell, numeric: bool, limits: PageLimits, h
     words = words if number is None else _MINUS.sub("−", words)
     kinds = (
         _side(field),
-        "none" if words in ("", NOTHING) else "",
+        "none" if words in ("", EMPTY_CELL) else "",
         "long" if len(words) > _LONG else "wide" if len(words) > _WIDE else "",
     )
     names = " ".join(filter(None, kinds))
@@ -117,8 +117,8 @@ def _side(field: Field) -> str | None:
     return "number" if field.numeric else None
 
 
-def _ordered_by_number(field: Field, cells: list[Cell]) -> bool:
-    present = [cell for cell in cells if field.write(cell) not in (NOTHING, "")]
+def _is_ordered_by_number(field: Field, cells: list[Cell]) -> bool:
+    present = [cell for cell in cells if field.write(cell) not in (EMPTY_CELL, "")]
     return bool(present) and all(_number(cell) is not None for cell in present)
 
 

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 
 from mercer import GaussianNB, compare
 from mercer.comparison._view import View
-from mercer.comparison.sections.reproduced import reproduced
+from mercer.comparison.sections.reproduction import reproduction
 from mercer.report import Grid, Page
 from tests.comparison.sections._pages import blocks, section
 
@@ -34,7 +34,7 @@ def test_the_call_the_seed_and_the_versions_are_told(of_iris: Page) -> None:
 )
 def test_the_call_asks_for_the_models_that_were_asked_for(models: Any, told: str) -> None:
     X, y = load_iris(return_X_y=True)
-    found = reproduced(View(compare(X, y, models=models, cv=2)))
+    found = reproduction(View(compare(X, y, models=models, cv=2)))
     assert found.blocks[0] == (
         f"In Python: `mercer.compare(X, y, {told}, task='classification', cv=2, repeats=1, random_state=0)`"
     )

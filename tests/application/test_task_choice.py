@@ -1,4 +1,4 @@
-"""What is asked of models follows from the target."""
+"""The task follows from the target and the columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from mercer._errors import DataError
-from mercer.application.task import task_for
+from mercer.application.task_choice import task_for
 from mercer.application.tasks import OrderedTask
 from mercer.data import Table
 
@@ -31,14 +31,14 @@ def test_the_target_decides(y: Any, name: str) -> None:
     assert task_for(y, len(y)).name == name
 
 
-def test_a_single_amount_below_zero_is_seen_among_many_rows() -> None:
-    """Distinct values are counted in every other row or fewer; an owed amount may be in one that is passed over."""
+def test_a_single_negative_amount_is_found_among_many_rows() -> None:
+    """Frequencies are counted in a sample of the rows, which may lack a negative value."""
     amounts = np.arange(400_000) % 500
     amounts[1] = -3
     assert task_for(amounts, len(amounts)).name == "regression"
 
 
-def test_the_asked_for_task_wins() -> None:
+def test_a_given_task_is_used() -> None:
     assert task_for([1, 2, 1], 3, "regression").name == "regression"
 
 
@@ -60,7 +60,7 @@ def test_a_target_that_the_task_cannot_have_is_named(y: Any, task: str, words: s
         task_for(y, len(y), task)
 
 
-def test_numbers_written_as_text_are_numbers_if_asked_for() -> None:
+def test_numbers_written_as_text_are_converted_for_a_regression() -> None:
     np.testing.assert_array_equal(task_for(["1", "2.5"], 2, "regression").y, [1.0, 2.5])
 
 
@@ -132,7 +132,7 @@ def test_the_order_of_the_rows_and_units_do_not_change_a_decision() -> None:
 
 
 def test_a_row_number_is_no_evidence() -> None:
-    """Sorted classes rise with the row number; nothing else speaks for their order."""
+    """Sorted classes increase with the row number, which is not evidence for an order."""
     codes = np.repeat(np.arange(4), [400, 400, 300, 400])
     numbered = Table.of(np.column_stack([np.arange(N), COLUMNS[:, 0]]))
     assert task_for(codes, N, X=numbered).name == "classification"

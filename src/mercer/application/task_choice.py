@@ -1,4 +1,4 @@
-"""Decide which task a target poses, by the evidence of its values and of the columns."""
+"""Choose the task of a target from its values and their relation to the columns."""
 
 from __future__ import annotations
 
@@ -14,195 +14,19 @@ from mercer.application.tasks import AmountTask, ClassificationTask, CountTask, 
 from mercer.data import Table
 from mercer.data.labels import declared_order, encode_labels
 
-# Cheap comparisons of readings of a target, on a sample of the rows and by linear fits alone.
-#
-# Each function fits to one half of the sampled rows and measures on the other, both ways, so that a column that fits by
-# chance counts for nothing. A few thousand rows and a few dozen features take some hundredths of a second.
-
-
-class Orderliness(NamedTuple):
-    """Shares of the spread of class memberships that are explained: by any linear scores, and by one ordered score."""
-
-    nominal: float
-    ordered: float
-
-    @property
-    def contradicts_order(self) -> bool:
-        """Whether one score for all classes loses much of what separate scores explain."""
-        return self.nominal > 0.05 and self.ordered < 0.6 * self.nominal
-
-    @property
-    def supports_order(self) -> bool:
-        """Whether one score explains something, and nearly as much as separate scores."""
-        return self.ordered > 0.01 and self.ordered >= 0.75 * self.nominal
-
-
-def sample_rows(n_rows: int, most: int = 2_000) -> Array:
-    """Return positions of at most `most` rows, drawn with a fixed seed, in random order."""
-    return np.random.default_rng(0).permutation(n_rows)[:most]
-
-
-def quick_features(
-    table: Table, rows: Array, *, most_columns: int = 60, most_levels: int = 12, most_features: int = 200
-) -> Array:
-    """Return standardised columns of the sampled rows: numbers with gaps filled, and indicators of frequent levels.
-
-    Columns that come after `most_columns` or after `most_features` features are left out. So is a sequence that numbers
-    the rows in file order, because it may follow a sorted target.
-    """
-    if table.library == "scipy":
-        matrix = table.matrix()[rows]
-        spread = np.asarray(abs(matrix).sum(axis=0)).ravel()
-        busiest = np.sort(np.argsort(-spread, kind="stable")[:most_columns])
-        return _standardised(np.asarray(matrix[:, busiest].todense(), dtype=float))
-    sample = table.take(rows)
-    parts: list[Array] = []
-    for column in range(min(table.n_columns, most_columns)):
-        if sum(part.shape[1] for part in parts) >= most_features:
-            break
-        if table.kinds[column].numeric:
-            values = sample.numbers([column]).astype(float)
-            known = np.isfinite(values)
-            if known.any() and not _numbers_rows(values[:, 0], rows):
-                parts.append(np.where(known, values, values[known].mean()))
-        else:
-            coded = sample.coded(column)
-            sizes = np.bincount(coded.codes[coded.codes >= 0], minlength=1)
-            if np.count_nonzero(sizes) <= len(rows) // 10:
-                levels = np.argsort(-sizes, kind="stable")[:most_levels]
-                parts.append((coded.codes[:, None] == levels[None, :]).astype(float))
-    return _standardised(np.hstack(parts)) if parts else np.empty((len(rows), 0))
-
-
-def log_scale_gain(features: Array, y: Array) -> float:
-    """Return by how much a log-normal fits held-out values better than a normal, in nats per row; y is positive.
-
-    Both have a mean that is linear in the features and one variance; the density of log y is converted to one of y.
-    """
-    logs = np.log(y)
-    normal = _held_out_variance(features, y)
-    lognormal = _held_out_variance(features, logs)
-    if not (normal > 0 and lognormal > 0):
-        return 0.0
-    return float(0.5 * np.log(normal) - 0.5 * np.log(lognormal) - logs.mean())
-
-
-def log_dispersion(features: Array, y: Array) -> float:
-    """Return the variance of log y about a held-out linear fit over that of Poisson counts of such a size; y ≥ 1.
-
-    The variance of the logarithm of a Poisson variable is 1/mean, to first order.
-    """
-    return _held_out_variance(features, np.log(y)) * float(y.mean())
-
-
-def orderliness(features: Array, codes: Array, n_classes: int) -> Orderliness:
-    """Return how well classes are explained by scores of their own, and by one score with thresholds in their order."""
-    membership = np.equal.outer(codes, np.arange(n_classes)).astype(float)
-    total = _squares(membership, _cross_fitted(np.empty((len(codes), 0)), membership))
-    if total <= 0 or not features.shape[1]:
-        return Orderliness(0.0, 0.0)
-    fitted = _cross_fitted(features, np.column_stack([membership, codes]))
-    linear, score = _squares(membership, fitted[:, :-1]), fitted[:, -1]
-    discriminant = _squares(membership, _cross_fitted_discriminant(features, codes, n_classes))
-    ordered = min(_squares(membership, _thresholded(score, membership, width)) for width in (0.25, 0.5, 1.0, 2.0))
-    return Orderliness(1 - min(linear, discriminant) / total, 1 - ordered / total)
-
-
-def _cross_fitted_discriminant(features: Array, codes: Array, n_classes: int) -> Array:
-    """Probabilities of classes by normal distributions with one covariance, fitted to the other half of the rows."""
-    probabilities = np.empty((len(codes), n_classes))
-    halves = np.arange(len(codes)) % 2 == 0
-    for test in (halves, ~halves):
-        X, y = features[~test], codes[~test]
-        sizes = np.bincount(y, minlength=n_classes)
-        means = np.array([X[y == code].mean(axis=0) if sizes[code] else X.mean(axis=0) for code in range(n_classes)])
-        within = X - means[y]
-        covariance = within.T @ within / len(y) + 0.05 * np.eye(X.shape[1])
-        weights = np.linalg.solve(covariance, means.T)
-        scores = features[test] @ weights - 0.5 * np.einsum("kj,jk->k", means, weights)
-        with np.errstate(divide="ignore"):
-            scores += np.log(sizes / len(y))
-        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-        probabilities[test] = scores / scores.sum(axis=1, keepdims=True)
-    return probabilities
-
-
-def _thresholded(score: Array, membership: Array, width: float) -> Array:
-    """Probabilities of ordered classes: P(class ≤ k) = Φ((θₖ − score)/σ), θₖ such that each class has its share.
-
-    σ is `width` residual standard deviations of the score about the codes.
-    """
-    from scipy.special import ndtr
-
-    codes = membership.argmax(axis=1)
-    spread = max(width * float(np.std(codes - score)), 1e-9)
-    shares = np.cumsum(membership.mean(axis=0))[:-1]
-    low = np.full(len(shares), score.min() - 10 * spread)
-    high = np.full(len(shares), score.max() + 10 * spread)
-    for _ in range(30):  # bisection, for all thresholds at once
-        middle = (low + high) / 2
-        below = ndtr((middle - score[:, None]) / spread).mean(axis=0) < shares
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    cumulative = ndtr((high - score[:, None]) / spread)
-    edges = np.zeros((len(score), 1))
-    return np.diff(np.hstack([edges, cumulative, edges + 1]), axis=1)
-
-
-def _cross_fitted(features: Array, targets: Array) -> Array:
-    """Predictions of either half of the rows by a ridge regression that was fitted to the other."""
-    n = len(targets)
-    predicted = np.empty_like(targets)
-    halves = np.arange(n) % 2 == 0
-    for test in (halves, ~halves):
-        X, T = features[~test], targets[~test]
-        level = T.mean(axis=0)
-        predicted[test] = level
-        if features.shape[1] and len(T) > 2:
-            center = X.mean(axis=0)
-            X = X - center
-            penalty = max(1.0, 0.01 * len(T)) * np.eye(X.shape[1])
-            predicted[test] += (features[test] - center) @ np.linalg.solve(X.T @ X + penalty, X.T @ (T - level))
-    return predicted
-
-
-def _held_out_variance(features: Array, y: Array) -> float:
-    return float(np.square(y - _cross_fitted(features, y[:, None])[:, 0]).mean())
-
-
-def _squares(targets: Array, predicted: Array) -> float:
-    return float(np.square(targets - predicted).sum())
-
-
-def _standardised(columns: Array) -> Array:
-    """Columns with mean 0 and standard deviation 1, far values drawn in; constant columns are left out."""
-    spread = columns.std(axis=0)
-    kept = np.isfinite(spread) & (spread > 1e-12 * np.abs(columns).max(axis=0, initial=1.0))
-    scaled = (columns[:, kept] - columns[:, kept].mean(axis=0)) / spread[kept]
-    return np.asarray(np.clip(scaled, -8.0, 8.0))
-
-
-def _numbers_rows(values: Array, rows: Array) -> bool:
-    """Whether whole numbers grow or fall with the position in the file and never repeat."""
-    if not np.isfinite(values).all() or (values != np.floor(values)).any():
-        return False
-    steps = np.diff(values[np.argsort(rows)])
-    return len(values) > 2 and bool((steps > 0).all() or (steps < 0).all())
-
-
 TASKS = (ClassificationTask.name, OrderedTask.name, RegressionTask.name, AmountTask.name, CountTask.name)
 
-#: whole numbers with more distinct values than this are counted or measured, not named
-MOST_CLASSES = 30
-#: rows of each value, on average, below which values are not classes
-FEWEST_RECURRING = 3
-#: nats per row by which a log scale has to fit better to be preferred
-LEAST_GAIN = 0.03
-#: how many times as much as Poisson counts whole numbers spread that are measured
-DISPERSED = 3.0
+#: integers with more distinct values are counts or amounts, not classes
+MAX_INTEGER_CLASSES = 30
+#: mean number of rows per distinct value below which values are not classes
+MIN_ROWS_PER_VALUE = 3
+#: nats per row by which a log scale must fit better to be chosen
+MIN_LOG_SCALE_GAIN = 0.03
+#: dispersion, relative to Poisson counts, above which integers are measurements
+MIN_MEASURED_DISPERSION = 3.0
 
-
-#: words of usual scales, lowest first
-SCALES = (
+#: words of common scales, lowest first
+WORD_SCALES = (
     ("none", "very low", "low", "medium", "high", "very high"),
     ("none", "low", "moderate", "high", "severe"),
     ("none", "mild", "moderate", "severe", "very severe"),
@@ -222,19 +46,198 @@ SCALES = (
     ("bronze", "silver", "gold", "platinum"),
 )
 
+_USE_CLASSES = "Use --task classification to treat them as classes."
+_USE_COUNTS = "Use --task counts if they are counts."
+
+# Comparisons of tasks by linear fits to a sample of the rows.
+#
+# Each function fits to one half of the sampled rows and measures on the other, and vice versa, so that a column that
+# fits by chance has no effect. A few thousand rows and a few dozen features take some hundredths of a second.
+
+
+class Orderliness(NamedTuple):
+    """Shares of the variance of class indicators explained by linear scores per class, and by one ordered score."""
+
+    nominal: float
+    ordered: float
+
+    @property
+    def contradicts_order(self) -> bool:
+        """True if one score for all classes explains much less than separate scores."""
+        return self.nominal > 0.05 and self.ordered < 0.6 * self.nominal
+
+    @property
+    def supports_order(self) -> bool:
+        """True if one score explains nearly as much as separate scores, and more than nothing."""
+        return self.ordered > 0.01 and self.ordered >= 0.75 * self.nominal
+
+
+def sample_rows(n_rows: int, most: int = 2_000) -> Array:
+    """Return positions of at most `most` rows, drawn with a fixed seed, in random order."""
+    return np.random.default_rng(0).permutation(n_rows)[:most]
+
+
+def quick_features(
+    table: Table, rows: Array, *, most_columns: int = 60, most_levels: int = 12, most_features: int = 200
+) -> Array:
+    """Return standardized columns of the sampled rows: numbers with missing values filled, and indicators of levels.
+
+    Columns after the first `most_columns`, or after `most_features` features, are left out, and so is a sequence that
+    numbers the rows in file order, because it may follow a sorted target.
+    """
+    if table.library == "scipy":
+        matrix = table.matrix()[rows]
+        spread = np.asarray(abs(matrix).sum(axis=0)).ravel()
+        busiest = np.sort(np.argsort(-spread, kind="stable")[:most_columns])
+        return _standardize(np.asarray(matrix[:, busiest].todense(), dtype=float))
+    sample = table.take(rows)
+    parts: list[Array] = []
+    for column in range(min(table.n_columns, most_columns)):
+        if sum(part.shape[1] for part in parts) >= most_features:
+            break
+        if table.kinds[column].numeric:
+            values = sample.numbers([column]).astype(float)
+            known = np.isfinite(values)
+            if known.any() and not _is_row_number(values[:, 0], rows):
+                parts.append(np.where(known, values, values[known].mean()))
+        else:
+            coded = sample.coded(column)
+            sizes = np.bincount(coded.codes[coded.codes >= 0], minlength=1)
+            if np.count_nonzero(sizes) <= len(rows) // 10:
+                levels = np.argsort(-sizes, kind="stable")[:most_levels]
+                parts.append((coded.codes[:, None] == levels[None, :]).astype(float))
+    return _standardize(np.hstack(parts)) if parts else np.empty((len(rows), 0))
+
+
+def log_scale_gain(features: Array, y: Array) -> float:
+    """Return the gain in log density of a log-normal over a normal for held-out rows, in nats per row; y is positive.
+
+    The mean of each is linear in the features, with one variance; the density of log y is converted to that of y.
+    """
+    logs = np.log(y)
+    normal = _held_out_variance(features, y)
+    lognormal = _held_out_variance(features, logs)
+    if not (normal > 0 and lognormal > 0):
+        return 0.0
+    return float(0.5 * np.log(normal) - 0.5 * np.log(lognormal) - logs.mean())
+
+
+def log_dispersion(features: Array, y: Array) -> float:
+    """Return the variance of log y about a held-out linear fit, relative to Poisson counts of the same mean; y ≥ 1.
+
+    The variance of the logarithm of a Poisson variable is 1/mean, to first order.
+    """
+    return _held_out_variance(features, np.log(y)) * float(y.mean())
+
+
+def orderliness(features: Array, codes: Array, n_classes: int) -> Orderliness:
+    """Return how well classes are explained by separate scores, and by one score with ordered thresholds."""
+    membership = np.equal.outer(codes, np.arange(n_classes)).astype(float)
+    total = _sum_of_squares(membership, _cross_fit(np.empty((len(codes), 0)), membership))
+    if total <= 0 or not features.shape[1]:
+        return Orderliness(0.0, 0.0)
+    fitted = _cross_fit(features, np.column_stack([membership, codes]))
+    linear, score = _sum_of_squares(membership, fitted[:, :-1]), fitted[:, -1]
+    discriminant = _sum_of_squares(membership, _cross_fit_discriminant(features, codes, n_classes))
+    ordered = min(
+        _sum_of_squares(membership, _ordered_probabilities(score, membership, width)) for width in (0.25, 0.5, 1.0, 2.0)
+    )
+    return Orderliness(1 - min(linear, discriminant) / total, 1 - ordered / total)
+
+
+def _cross_fit_discriminant(features: Array, codes: Array, n_classes: int) -> Array:
+    """Return class probabilities of a linear discriminant that is fitted to the other half of the rows."""
+    probabilities = np.empty((len(codes), n_classes))
+    halves = np.arange(len(codes)) % 2 == 0
+    for test in (halves, ~halves):
+        X, y = features[~test], codes[~test]
+        sizes = np.bincount(y, minlength=n_classes)
+        means = np.array([X[y == code].mean(axis=0) if sizes[code] else X.mean(axis=0) for code in range(n_classes)])
+        within = X - means[y]
+        covariance = within.T @ within / len(y) + 0.05 * np.eye(X.shape[1])
+        weights = np.linalg.solve(covariance, means.T)
+        scores = features[test] @ weights - 0.5 * np.einsum("kj,jk->k", means, weights)
+        with np.errstate(divide="ignore"):
+            scores += np.log(sizes / len(y))
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probabilities[test] = scores / scores.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+def _ordered_probabilities(score: Array, membership: Array, width: float) -> Array:
+    """Return ordered probabilities P(class ≤ k) = Φ((θₖ − score)/σ), with θₖ such that each class has its share.
+
+    σ is `width` residual standard deviations of the score about the codes.
+    """
+    from scipy.special import ndtr
+
+    codes = membership.argmax(axis=1)
+    spread = max(width * float(np.std(codes - score)), 1e-9)
+    shares = np.cumsum(membership.mean(axis=0))[:-1]
+    low = np.full(len(shares), score.min() - 10 * spread)
+    high = np.full(len(shares), score.max() + 10 * spread)
+    for _ in range(30):  # bisection for all thresholds at once
+        middle = (low + high) / 2
+        below = ndtr((middle - score[:, None]) / spread).mean(axis=0) < shares
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    cumulative = ndtr((high - score[:, None]) / spread)
+    edges = np.zeros((len(score), 1))
+    return np.diff(np.hstack([edges, cumulative, edges + 1]), axis=1)
+
+
+def _cross_fit(features: Array, targets: Array) -> Array:
+    """Predict each half of the rows by a ridge regression fitted to the other."""
+    n = len(targets)
+    predicted = np.empty_like(targets)
+    halves = np.arange(n) % 2 == 0
+    for test in (halves, ~halves):
+        X, Y = features[~test], targets[~test]
+        level = Y.mean(axis=0)
+        predicted[test] = level
+        if features.shape[1] and len(Y) > 2:
+            center = X.mean(axis=0)
+            X = X - center
+            penalty = max(1.0, 0.01 * len(Y)) * np.eye(X.shape[1])
+            predicted[test] += (features[test] - center) @ np.linalg.solve(X.T @ X + penalty, X.T @ (Y - level))
+    return predicted
+
+
+def _held_out_variance(features: Array, y: Array) -> float:
+    return float(np.square(y - _cross_fit(features, y[:, None])[:, 0]).mean())
+
+
+def _sum_of_squares(targets: Array, predicted: Array) -> float:
+    return float(np.square(targets - predicted).sum())
+
+
+def _standardize(columns: Array) -> Array:
+    """Standardize columns and clip them at 8 standard deviations; constant columns are left out."""
+    spread = columns.std(axis=0)
+    kept = np.isfinite(spread) & (spread > 1e-12 * np.abs(columns).max(axis=0, initial=1.0))
+    scaled = (columns[:, kept] - columns[:, kept].mean(axis=0)) / spread[kept]
+    return np.asarray(np.clip(scaled, -8.0, 8.0))
+
+
+def _is_row_number(values: Array, rows: Array) -> bool:
+    """Return whether integers strictly increase or decrease with the position in the file."""
+    if not np.isfinite(values).all() or (values != np.floor(values)).any():
+        return False
+    steps = np.diff(values[np.argsort(rows)])
+    return len(values) > 2 and bool((steps > 0).all() or (steps < 0).all())
+
 
 class TaskDecision(NamedTuple):
-    """A task by its name, the evidence in words, and what another task would make of the target."""
+    """The name of a task, the evidence in words, and a sentence on the option for another task."""
 
     task: str
-    because: str
-    otherwise: str = ""
+    reason: str
+    alternative: str = ""
 
 
 def task_for(
     y: Any, n_rows: int, name: str = "auto", *, X: Table | None = None, target: str = "", order: Any = None
 ) -> Task:
-    """Return the task of that name for a target, or the task that the evidence supports best.
+    """Return the task with this name for a target, or by default the task that the evidence supports best.
 
     Parameters
     ----------
@@ -245,8 +248,7 @@ def task_for(
     name : str, default="auto"
         One of `TASKS`, or "auto".
     X : Table, default=None
-        The columns, by which readings of whole numbers and of positive numbers are compared
-        (`mercer.application.task`).
+        The columns; their relation to the target is evidence for integers and for positive numbers.
     target : str, default=""
         Name of the target, for `Task.reason`.
     order : sequence of labels, default=None
@@ -266,7 +268,7 @@ treat them as classes.'
     values = np.asarray(y)
     levels = declared_order(y) if order is None else order
     if levels is None and name in ("auto", OrderedTask.name):
-        levels = usual_order(values)
+        levels = order_of_scale(values)
     if values.ndim == 1 and len(values) != n_rows:
         raise DataError(f"X has {n_rows} rows, but y has {len(values)} labels. Give one label per row.")
     if name not in (*TASKS, "auto"):
@@ -277,73 +279,71 @@ treat them as classes.'
     if order is not None:
         name, reason = OrderedTask.name, f"{called} is read as ordered classes, in the given order."
     elif name == "auto":
-        name, because, otherwise = decide(values, X, levels)
-        reason = f"{called} is read as {plural(name)}: {because}.{f' {otherwise}' if otherwise else ''}"
+        name, evidence, alternative = choose_task(values, X, levels)
+        reason = f"{called} is read as {describe_values(name)}: {evidence}.{f' {alternative}' if alternative else ''}"
     else:
-        reason = f"{called} is read as {plural(name)}, as given by the task {name}."
+        reason = f"{called} is read as {describe_values(name)}, as given by the task {name}."
     match name:
         case "classification":
             return ClassificationTask(*encode_labels(y), reason)
         case "ordered":
             return OrderedTask(*_ordered_labels(values, levels), reason)
         case "regression":
-            return RegressionTask(_numbers(values), reason)
+            return RegressionTask(_to_floats(values), reason)
         case "amounts":
-            return AmountTask(_not_negative(_numbers(values)), reason)
-    return CountTask(_whole(_numbers(values)), reason)
+            return AmountTask(_check_amounts(_to_floats(values)), reason)
+    return CountTask(_check_counts(_to_floats(values)), reason)
 
 
-def usual_order(y: Array) -> list[Any] | None:
-    """Return the labels of a target lowest first, where they are three or more words of a usual scale.
+def order_of_scale(y: Array) -> list[Any] | None:
+    """Return the labels of a target lowest first if they are three or more words of a common scale, else None.
 
     Examples
     --------
-    >>> usual_order(np.array(["High", "Low", "Medium", "Low"]))
+    >>> order_of_scale(np.array(["High", "Low", "Medium", "Low"]))
     ['Low', 'Medium', 'High']
     """
     if y.ndim != 1 or y.dtype.kind not in "OU":
         return None
-    most = max(map(len, SCALES))
+    most = max(map(len, WORD_SCALES))
     labels: dict[str, Any] = {}
     for label in y.tolist():
         if not isinstance(label, str):
             return None
-        labels.setdefault(_plain_word(label), label)
+        labels.setdefault(_normalize_word(label), label)
         if len(labels) > most:
             return None
-    scale = next((scale for scale in SCALES if len(labels) > 2 and labels.keys() <= set(scale)), None)
-    if scale is None or len(set(y.tolist())) > len(labels):  # two spellings of one word are two labels
+    scale = next((scale for scale in WORD_SCALES if len(labels) > 2 and labels.keys() <= set(scale)), None)
+    if scale is None or len(set(y.tolist())) > len(labels):  # different spellings of a word are different labels
         return None
     return [labels[word] for word in scale if word in labels]
 
 
-def _plain_word(label: str) -> str:
+def _normalize_word(label: str) -> str:
     return " ".join(label.casefold().replace("_", " ").replace("-", " ").split())
 
 
-def decide(y: Array, X: Table | None = None, levels: Sequence[Any] | None = None) -> TaskDecision:
-    """Return the task that the values of a target and its relation to the columns support best."""
+def choose_task(y: Array, X: Table | None = None, levels: Sequence[Any] | None = None) -> TaskDecision:
+    """Choose the task that the values of a target and its relation to the columns support best."""
     if levels is not None:
         if len(levels) > 2:
             low, *_, high = levels
-            return TaskDecision("ordered", f"{len(levels)} labels from {low!r} to {high!r}", _CLASSES)
+            return TaskDecision("ordered", f"{len(levels)} labels from {low!r} to {high!r}", _USE_CLASSES)
         return TaskDecision("classification", "it has two labels")
     if y.dtype.kind not in "iuf" or y.ndim != 1 or not np.isfinite(y).all():
-        # `encode_labels` raises for what cannot be a label
+        # `encode_labels` raises if values cannot be labels
         several = y.ndim == 1 and len(set(map(str, y[:10_000].tolist()))) > 2
-        ranks = "Use --order low,medium,high if they have such an order." if several else ""
-        return TaskDecision("classification", "its values are labels, not numbers", ranks)
+        alternative = "Use --order low,medium,high if they have such an order." if several else ""
+        return TaskDecision("classification", "its values are labels, not numbers", alternative)
     if (y != np.floor(y)).any():
-        return _decide_measured(y, X)
-    return _decide_whole(y, X)
+        if y.min() < 0:
+            return TaskDecision("regression", "some values are below 0")
+        return _choose_for_positive(y, X, f"values from {_readable(y.min())} to {_readable(y.max())}")
+    return _choose_for_integers(y, X)
 
 
-_CLASSES = "Use --task classification to treat them as classes."
-_COUNTS = "Use --task counts if they are counts."
-
-
-def plural(name: str) -> str:
-    """Return what a target of a task holds, in words."""
+def describe_values(name: str) -> str:
+    """Return the values of the target of a task in words."""
     return {
         "classification": "classes",
         "ordered": "ordered classes",
@@ -352,96 +352,97 @@ def plural(name: str) -> str:
     }.get(name, name)
 
 
-# Whole numbers.
+# Integers.
 
 
-class WholeNumbers:
-    """Distinct whole numbers of a target, how often each occurs, and what follows from both."""
+class IntegerTarget:
+    """The distinct integers of a target, with their frequencies and properties of both."""
 
     def __init__(self, y: Array) -> None:
-        # a sample tells the frequencies; the ends are those of all rows
+        # frequencies are those of a sample, and the range is that of all rows
         self.values, self.counts = np.unique(y[:: max(1, len(y) // 100_000)], return_counts=True)
         self.y, self.low, self.high = y, float(y.min()), float(y.max())
 
     @property
-    def few(self) -> bool:
-        """Whether there may be a class for each value: few of them, each of which recurs."""
-        recurring = self.counts.sum() / len(self.values)
-        return len(self.values) <= MOST_CLASSES and recurring >= FEWEST_RECURRING
+    def can_be_classes(self) -> bool:
+        """True if values are few enough, and frequent enough, for a class each."""
+        rows_per_value = self.counts.sum() / len(self.values)
+        return len(self.values) <= MAX_INTEGER_CLASSES and rows_per_value >= MIN_ROWS_PER_VALUE
 
     @property
-    def contiguous(self) -> bool:
+    def is_contiguous(self) -> bool:
+        """True if every integer of the range occurs."""
         return self.high - self.low + 1 == len(self.values)
 
     @property
-    def thins_out(self) -> bool:
-        """Whether values begin at 0 or 1 and are rarer the larger they are, as counts are."""
-        spread = self.high - self.low
-        position = (np.median(self.y) - self.low) / spread
-        rare = self.counts[-1] * 10 <= self.counts.max()
-        return self.low in (0, 1) and bool(position < 0.45 and rare and _skew(self.y) > 0.5)
+    def is_skewed_from_0_or_1(self) -> bool:
+        """True if values begin at 0 or 1 and larger ones are rarer, as among counts."""
+        position = (np.median(self.y) - self.low) / (self.high - self.low)
+        largest_is_rare = self.counts[-1] * 10 <= self.counts.max()
+        return self.low in (0, 1) and bool(position < 0.45 and largest_is_rare and _skewness(self.y) > 0.5)
 
     @property
-    def decays(self) -> bool:
-        """Whether each value is clearly rarer than the one before it, from the least on."""
+    def has_decreasing_frequencies(self) -> bool:
+        """True if each value is clearly rarer than the next smaller one."""
         return bool((self.counts[1:] <= 0.75 * self.counts[:-1]).all())
 
     @property
-    def turns(self) -> int:
-        """How often frequencies change between rising and falling, with small changes left aside."""
+    def n_turns(self) -> int:
+        """Number of changes between rising and falling frequencies, without small changes."""
         changes = np.diff(self.counts)
         changes = np.sign(changes[np.abs(changes) > 0.05 * self.counts.max()])
         return int((np.diff(changes) != 0).sum())
 
     @property
     def is_scale(self) -> bool:
-        """Whether four values or more fill a part of 0 to 10 without gaps."""
-        return 4 <= len(self.values) <= 11 and self.contiguous and self.low >= 0 and self.high <= 10
+        """True if four or more consecutive integers between 0 and 10 occur."""
+        return 4 <= len(self.values) <= 11 and self.is_contiguous and self.low >= 0 and self.high <= 10
 
     @property
-    def is_usual_scale(self) -> bool:
-        """Whether values fill 1 to 5, 1 to 7, 1 to 10 or 0 to 10, and frequencies rise and fall at most once."""
+    def is_common_scale(self) -> bool:
+        """True if values fill 1 to 5, 1 to 7, 1 to 10 or 0 to 10, and frequencies rise and fall at most once."""
         usual = (self.low, self.high) in ((1, 5), (1, 7), (1, 10), (0, 10))
-        return usual and self.contiguous and self.turns <= 1 and bool(self.counts.max() >= 1.3 * self.counts.min())
+        return usual and self.is_contiguous and self.n_turns <= 1 and bool(self.counts.max() >= 1.3 * self.counts.min())
 
     @property
-    def smooth(self) -> bool:
-        """Whether neighbouring values of many are about as frequent, as those of a measurement are."""
-        if len(self.values) <= 10 or not self.contiguous:
+    def has_smooth_frequencies(self) -> bool:
+        """True if there are many values, and adjacent ones are about equally frequent, as in measurements."""
+        if len(self.values) <= 10 or not self.is_contiguous:
             return False
         deviations = self.counts - self.counts.mean()
         squares = float(deviations @ deviations)
         return squares > 0 and float(deviations[1:] @ deviations[:-1]) / squares > 0.5
 
     @property
-    def heaped(self) -> bool:
-        """Whether round numbers are more frequent than others, as in prices and estimates."""
+    def has_many_round_numbers(self) -> bool:
+        """True if round numbers are more frequent than others, as in prices and estimates."""
         if self.high - self.low < 100:
             return False
         y = self.y[self.y != 0]
         return any((y % step == 0).mean() > share for step, share in ((100, 0.1), (10, 0.3), (5, 0.5)))
 
     @property
-    def begins_like_counts(self) -> bool:
-        """Whether small numbers occur, beside many zeros also ones, twos and threes, and large ones are rarer."""
-        if self.low > 2 or _skew(self.y) <= 0:
+    def resembles_counts(self) -> bool:
+        """True if small values occur (1 to 3, if there are many zeros), and the distribution is right-skewed."""
+        if self.low > 2 or _skewness(self.y) <= 0:
             return False
         zeros, small = int((self.y == 0).sum()), int(((self.y > 0) & (self.y <= 3)).sum())
         return zeros <= 0.05 * len(self.y) or small >= 0.1 * zeros
 
-    def measured_like(self, X: Table | None) -> bool:
-        """Whether they are days or concentrations rather than counts: none is 0, few are small, and they spread more.
+    def resembles_measurements(self, X: Table | None) -> bool:
+        """Return whether values resemble measurements such as days or concentrations rather than counts.
 
-        More means: about the columns, on a log scale, `DISPERSED` times as much as Poisson counts.
+        None is 0, few are small, and the residual variance of their logarithms, given the columns, is more than
+        `MIN_MEASURED_DISPERSION` times that of Poisson counts.
         """
         if self.low < 1 or self.high < 50 or (self.y <= 3).mean() > 0.05:
             return False
         rows = sample_rows(len(self.y))
         features = np.empty((len(rows), 0)) if X is None else quick_features(X, rows)
-        return log_dispersion(features, np.asarray(self.y[rows], dtype=float)) > DISPERSED
+        return log_dispersion(features, np.asarray(self.y[rows], dtype=float)) > MIN_MEASURED_DISPERSION
 
     def orderliness(self, X: Table | None) -> Orderliness:
-        """How well classes are explained with and without the order of the numbers; nothing where there is no X."""
+        """Return how well the columns explain the values as ordered and as nominal classes; 0 without columns."""
         if X is None or not X.n_columns:
             return Orderliness(0.0, 0.0)
         rows = sample_rows(len(self.y))
@@ -452,82 +453,76 @@ class WholeNumbers:
         return f"whole numbers from {self.low:,.0f} to {self.high:,.0f}"
 
 
-def _decide_whole(y: Array, X: Table | None) -> TaskDecision:
-    found = WholeNumbers(y)
-    n = len(found.values)
+def _choose_for_integers(y: Array, X: Table | None) -> TaskDecision:
+    target = IntegerTarget(y)
+    n = len(target.values)
     if n <= 2:
         return TaskDecision("classification", f"it has {'two values' if n == 2 else 'one value'}")
-    if not found.few:
-        return _decide_many(found, X)
+    if not target.can_be_classes:
+        return _choose_for_many_integers(target, X)
     classes = f"{n} different whole numbers"
     if n == 3:
         return TaskDecision("classification", classes, "Use --task ordered if they are ranks, --task counts if counts.")
-    order = found.orderliness(X)
+    order = target.orderliness(X)
     if order.contradicts_order:
-        other = "counts" if found.low >= 0 else "regression"
+        other = "counts" if target.low >= 0 else "regression"
         return TaskDecision(
             "classification",
             f"{classes} whose order does not follow the columns",
             f"Use --task {other} if they are amounts.",
         )
-    if found.thins_out:
-        if found.is_scale and (found.low == 1 or (n <= 5 and not found.decays)):
-            return TaskDecision("ordered", f"{found}, of which larger ones are rarer", _COUNTS)
-        return TaskDecision("counts", f"{found}, of which larger ones are rarer", _CLASSES)
-    if found.is_scale and order.supports_order:
-        other = _COUNTS if found.low == 0 else _CLASSES
-        return TaskDecision("ordered", f"{found} that rise or fall with the columns", other)
-    if found.is_usual_scale:
-        return TaskDecision("ordered", f"{found}, a usual scale", _CLASSES)
-    if n > 10 and (found.smooth or order.supports_order):
-        return _decide_many(found, X)
-    other = "counts" if found.low >= 0 else "regression"
+    if target.is_skewed_from_0_or_1:
+        if target.is_scale and (target.low == 1 or (n <= 5 and not target.has_decreasing_frequencies)):
+            return TaskDecision("ordered", f"{target}, of which larger ones are rarer", _USE_COUNTS)
+        return TaskDecision("counts", f"{target}, of which larger ones are rarer", _USE_CLASSES)
+    if target.is_scale and order.supports_order:
+        other = _USE_COUNTS if target.low == 0 else _USE_CLASSES
+        return TaskDecision("ordered", f"{target} that rise or fall with the columns", other)
+    if target.is_common_scale:
+        return TaskDecision("ordered", f"{target}, a usual scale", _USE_CLASSES)
+    if n > 10 and (target.has_smooth_frequencies or order.supports_order):
+        return _choose_for_many_integers(target, X)
+    other = "counts" if target.low >= 0 else "regression"
     return TaskDecision(
         "classification", classes, f"Use --task ordered if they are ranks, --task {other} if they are amounts."
     )
 
 
-def _decide_many(found: WholeNumbers, X: Table | None) -> TaskDecision:
-    """Decide between counts, positive amounts and numbers of any sign."""
-    if found.low < 0:
-        return TaskDecision("regression", f"{found}", _CLASSES if found.few else "")
-    if not found.begins_like_counts or found.heaped:
-        if found.heaped:
-            return _decide_positive(found.y, X, f"{found}, many of them round")
-        decision = _decide_positive(found.y, X, str(found))
-        return decision._replace(otherwise=_COUNTS) if decision.task == "amounts" else decision
-    if found.measured_like(X):
-        decision = _decide_positive(found.y, X, f"{found}, few of them small")
-        return decision._replace(otherwise=_COUNTS)
-    return TaskDecision("counts", f"{found}, small ones among them", "Use --task amounts if they are measured.")
+def _choose_for_many_integers(target: IntegerTarget, X: Table | None) -> TaskDecision:
+    """Choose between counts, positive amounts and numbers of any sign."""
+    if target.low < 0:
+        return TaskDecision("regression", f"{target}", _USE_CLASSES if target.can_be_classes else "")
+    if target.has_many_round_numbers:
+        return _choose_for_positive(target.y, X, f"{target}, many of them round")
+    if not target.resembles_counts:
+        decision = _choose_for_positive(target.y, X, str(target))
+        return decision._replace(alternative=_USE_COUNTS) if decision.task == "amounts" else decision
+    if target.resembles_measurements(X):
+        decision = _choose_for_positive(target.y, X, f"{target}, few of them small")
+        return decision._replace(alternative=_USE_COUNTS)
+    return TaskDecision("counts", f"{target}, small ones among them", "Use --task amounts if they are measured.")
 
 
-# Measured numbers.
+# Positive numbers.
 
 
-def _decide_measured(y: Array, X: Table | None) -> TaskDecision:
-    if y.min() < 0:
-        return TaskDecision("regression", "some values are below 0")
-    return _decide_positive(y, X, f"values from {_readable(y.min())} to {_readable(y.max())}")
-
-
-def _decide_positive(y: Array, X: Table | None, what: str) -> TaskDecision:
-    """Decide between positive amounts and numbers of any sign: by skewness, range, and which scale fits better."""
+def _choose_for_positive(y: Array, X: Table | None, values: str) -> TaskDecision:
+    """Choose between amounts and numbers of any sign by skewness, range, and the better fit of a log scale."""
     y = np.asarray(y, dtype=float)
     positive = y[y > 0]
-    skew, ratio = _skew(positive), float(positive.max() / positive.min()) if len(positive) else 1.0
-    numbers = TaskDecision("regression", what, "Use --task amounts for models with a log link.")
+    skew, ratio = _skewness(positive), float(positive.max() / positive.min()) if len(positive) else 1.0
+    numbers = TaskDecision("regression", values, "Use --task amounts for models with a log link.")
     if len(positive) < 3 or ratio < 3 or skew <= 0.3:
         return numbers
-    skewed = f"{what}, skewed to the right"
+    skewed = f"{values}, skewed to the right"
     above = np.flatnonzero(y > 0)
     rows = above[sample_rows(len(above))]
     features = np.empty((len(rows), 0)) if X is None else quick_features(X, rows)
-    if log_scale_gain(features, y[rows]) < LEAST_GAIN:
-        return numbers._replace(because=f"{what}, which a log scale does not fit better")
+    if log_scale_gain(features, y[rows]) < MIN_LOG_SCALE_GAIN:
+        return numbers._replace(reason=f"{values}, which a log scale does not fit better")
     zeros = 1 - len(positive) / len(y)
     if zeros > 0.9:
-        return numbers._replace(because=f"{what}, {zeros:.0%} of them 0")
+        return numbers._replace(reason=f"{values}, {zeros:.0%} of them 0")
     if zeros:
         skewed += f", {zeros:.0%} of them 0"
     return TaskDecision(
@@ -536,12 +531,12 @@ def _decide_positive(y: Array, X: Table | None, what: str) -> TaskDecision:
 
 
 def _readable(number: float) -> str:
-    """Write a number with four digits and without an exponent, where it is of a usual size."""
+    """Format a number with four digits, without an exponent unless it is very large or small."""
     return f"{number:,.0f}" if 1e4 <= abs(number) < 1e15 else f"{number:.4g}"
 
 
-def _skew(y: Array) -> float:
-    """Return the third standardised moment."""
+def _skewness(y: Array) -> float:
+    """Return the third standardized moment."""
     y = np.asarray(y, dtype=float)
     scale = np.abs(y).max()
     scaled = y / scale if scale > 0 else y
@@ -550,11 +545,11 @@ def _skew(y: Array) -> float:
     return float((deviations**3).mean() / spread) if spread > 0 else 0.0
 
 
-# The target as a task needs it.
+# The target as an array of the type that a task requires.
 
 
 def _ordered_labels(y: Array, levels: Sequence[Any] | None) -> tuple[Array, Array]:
-    """Labels from lowest to highest, without those that do not occur, and codes."""
+    """Return the labels that occur, from lowest to highest, and the codes of the rows."""
     labels, codes = encode_labels(y)
     if levels is None:
         if labels.dtype.kind not in "iuf":
@@ -575,7 +570,7 @@ def _ordered_labels(y: Array, levels: Sequence[Any] | None) -> tuple[Array, Arra
     return np.asarray(order, dtype=labels.dtype), ranks[codes]
 
 
-def _numbers(y: Array) -> Array:
+def _to_floats(y: Array) -> Array:
     if y.ndim != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead. Give one target at a time.")
     numbers = np.array([_is_number(each) for each in y.tolist()]) if y.dtype.kind not in "iufb" else np.isfinite(y)
@@ -587,14 +582,14 @@ def _numbers(y: Array) -> Array:
     return y.astype(float)
 
 
-def _whole(y: Array) -> Array:
+def _check_counts(y: Array) -> Array:
     odd = (y < 0) | (y != np.floor(y))
     if odd.any():
         raise DataError(f"Counts are 0, 1, 2, …, but the target is {_first(y, odd)}; use the task regression.")
     return y
 
 
-def _not_negative(y: Array) -> Array:
+def _check_amounts(y: Array) -> Array:
     if (y < 0).any():
         raise DataError(f"Amounts are 0 or more, but the target is {_first(y, y < 0)}; use the task regression.")
     return y

@@ -1,4 +1,4 @@
-"""How to have the same numbers again."""
+"""The section on reproducing the comparison."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mercer.comparison.comparing import format_setting
 from mercer.report import Field, Grid, Section
 
 
-def reproduced(view: View) -> Section:
-    """Settings, versions, and the command or call."""
+def reproduction(view: View) -> Section:
+    """Return the settings, the versions, and the command or call."""
     settings: dict[str, Any] = {str(key): value for key, value in view.comparison.settings.items()}
     command = settings.pop("command", None)
     rows = [(key, format_setting(value)) for key, value in settings.items() if value is not None]
@@ -28,10 +28,10 @@ def reproduced(view: View) -> Section:
 
 
 def _call(settings: Mapping[str, Any]) -> str:
-    """The call that fits the same models and splits rows as it was done here."""
+    """Return the call with the same models and splits."""
     models = settings.get("models")
-    asked = [] if models is None else [f"models={models!r}" if isinstance(models, list) else "models=…"]
+    named_models = [] if models is None else [f"models={models!r}" if isinstance(models, list) else "models=…"]
     by = {"by groups": "groups=…", "forward in time": "times=…"}.get(str(settings.get("splits")))
     named = {"task": "task", "folds": "cv", "repeats": "repeats", "seed": "random_state"}
     given = [f"{option}={settings[key]!r}" for key, option in named.items() if key in settings]
-    return f"mercer.compare({', '.join(['X', 'y', *asked, *given, *filter(None, [by])])})"
+    return f"mercer.compare({', '.join(['X', 'y', *named_models, *given, *filter(None, [by])])})"

@@ -48,7 +48,7 @@ def test_drivers_of_numbers_levels_and_dates(model: object) -> None:
     assert 0 < found["price"].error < 1
 
 
-def test_a_curve_is_no_direction() -> None:
+def test_a_curve_has_no_direction() -> None:
     frame, y = table()
     fitted = make_pipeline(TableFeatures(output="array"), KernelRidge(kernel="rbf", gamma=0.5, alpha=0.01))
     found = {driver.column: driver for driver in drivers(fitted.fit(frame[["hour"]], y - y.mean()), frame[["hour"]])}
@@ -78,7 +78,7 @@ def test_words_of_text_count_as_one_column() -> None:
     assert {"'poor'", "'sad'"} <= set(lowering.replace(",", "").split())
 
 
-def test_what_raises_the_logarithm_raises_the_prediction() -> None:
+def test_raising_the_logarithm_raises_the_prediction() -> None:
     random = np.random.default_rng(2)
     X = random.normal(size=(200, 2))
     counts = random.poisson(np.exp(0.8 * X[:, 0]))
@@ -95,8 +95,8 @@ def test_numbers_and_dates_that_are_spelled_are_explained_as_such() -> None:
     model = make_pipeline(TableFeatures(output="array"), KernelRidge(kernel="rbf", gamma=0.1)).fit(frame, price / 100)
     attach_card(model, make_card(model, Table.of(frame, dates=True), price, task="regression"))
     assert str(drivers(model, frame)[0]) == "price: higher values raise the prediction"
-    told = explain_rows(model, frame[:1])  # against rows of the card
-    assert told.totals[0, 0] == pytest.approx(model.predict(frame[:1])[0])
+    found = explain_rows(model, frame[:1])  # against rows of the card
+    assert found.totals[0, 0] == pytest.approx(model.predict(frame[:1])[0])
     given = explain_rows(model, frame[:1], background=frame)
     assert np.sign(given.contributions[0, 0, 0]) == np.sign(price[0] - price.mean())
 
