@@ -13,6 +13,7 @@ from mercer._jit.product import square
 from mercer._threads import MIN_COLUMNS_FOR_THREADS, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
+from mercer.families.losses import NO_WEIGHTS
 from mercer.matrices import _dense_loops as loops
 from mercer.matrices._base import Design, Tile, symmetric
 from mercer.matrices.coordinates import Coordinates, that_count
@@ -21,8 +22,6 @@ from mercer.matrices.coordinates import Coordinates, that_count
 TILE = 3 << 18
 #: rows below which adding up Xᵀ diag(h) X costs more than the product
 LEAST_TILE_ROWS = 512
-#: what compiled loops take for "every row weighs 1"
-ALL_ONES = np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +89,7 @@ class DenseDesign(Design):
         reader = Reader(self.X, self.coordinates, min(size, self.n_rows))
         for rows in row_blocks(self.n_rows, size) or [slice(0, 0)]:
             X = self.X[rows]
-            yield rows, FoldedTile(X, reader) if reader.folds else ShiftedTile(reader.fill(X, ALL_ONES))
+            yield rows, FoldedTile(X, reader) if reader.folds else ShiftedTile(reader.fill(X, NO_WEIGHTS))
 
 
 class Reader:
@@ -189,7 +188,7 @@ class FoldedTile(Tile):
         return np.asarray(square(self._reader.fill(self.X, np.sqrt(h))))
 
     def dense(self) -> Array:
-        return self._reader.fill(self.X, ALL_ONES)
+        return self._reader.fill(self.X, NO_WEIGHTS)
 
 
 def is_for_loops(design: DenseDesign) -> bool:

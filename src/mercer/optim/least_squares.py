@@ -30,7 +30,7 @@ from mercer._threads import blas_for, ordered_map, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.families import IDENTITY, Gaussian
-from mercer.families.multivariate import NEGLIGIBLE
+from mercer.families.multivariate import NEGLIGIBLE_COEFFICIENT
 from mercer.matrices import DenseDesign, Encoded, TensorDesign
 from mercer.optim.certificate import Solution
 from mercer.optim.krylov import conjugate_gradient
@@ -89,7 +89,7 @@ class TriangleSpan:
         if rank == d:
             return cls(rank, None, condition, constant, (), doubtful)
         without = axes[rank:].T  # (alive columns, directions without variation)
-        collinear = tuple(alive[np.linalg.norm(without, axis=1) > NEGLIGIBLE].tolist())
+        collinear = tuple(alive[np.linalg.norm(without, axis=1) > NEGLIGIBLE_COEFFICIENT].tolist())
         complement, _ = np.linalg.qr(without * (scale.min(initial=np.inf) / scale)[:, None], mode="complete")
         basis = np.zeros((d, rank))
         basis[alive] = complement[:, without.shape[1] :]
