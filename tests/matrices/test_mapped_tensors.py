@@ -45,7 +45,7 @@ def test_products_are_those_of_the_features_written_out(kind, monkeypatch):
     np.testing.assert_allclose(design.metric(w)[:-1], metric @ w[:-1], atol=1e-9)
     assert not design.metric(w)[-1].any()
     if kind != "fourier":  # the penalty is the norm of the function
-        c = design.of_landmarks(w[:-1])
+        c = design.landmark_coefficients(w[:-1])
         K = KERNEL(X[:15])
         np.testing.assert_allclose(np.sum(c * (K @ c)), np.sum(w[:-1] * (metric @ w[:-1])), rtol=1e-8)
 

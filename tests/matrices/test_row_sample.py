@@ -10,7 +10,7 @@ from mercer.matrices.streamed import RowSample
 
 
 def drawn(values: np.ndarray, keys: np.ndarray, most: int) -> RowSample:
-    return RowSample.drawn(most, keys, lambda rows: (values[rows],))
+    return RowSample.draw(most, keys, lambda rows: (values[rows],))
 
 
 def test_parts_merge_to_the_sample_of_the_whole() -> None:
@@ -43,7 +43,7 @@ def test_sparse_rows_stay_sparse() -> None:
     X = sparse.random_array((40, 6), density=0.3, format="csr", rng=np.random.default_rng(0))
     keys = np.random.default_rng(1).random(40)
     parts = [
-        RowSample.drawn(10, keys[cut], lambda rows, cut=cut: (X[cut][rows],)) for cut in (slice(25), slice(25, 40))
+        RowSample.draw(10, keys[cut], lambda rows, cut=cut: (X[cut][rows],)) for cut in (slice(25), slice(25, 40))
     ]
     (rows,) = parts[0].merge(parts[1]).columns()
     assert sparse.issparse(rows)

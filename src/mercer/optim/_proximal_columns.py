@@ -44,7 +44,7 @@ class DesignColumns:
     def __init__(self, design: Design, *, exact: bool = False) -> None:
         self.n_rows, self.n_columns = design.n_rows, design.n_columns
         places = np.arange(len(design.coordinates.shift))
-        parts = design.placed() if isinstance(design, MixedDesign) else [(design, places)]
+        parts = design.placed_parts() if isinstance(design, MixedDesign) else [(design, places)]
         many = sum(map(_stored_entries, (part for part, _ in parts))) >= MANY
         #: type of stored entries, and of the numbers that a sweep keeps for each row
         self.dtype = np.dtype(np.float32 if many and not exact else np.float64)
