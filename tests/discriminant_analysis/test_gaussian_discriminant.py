@@ -200,7 +200,7 @@ def test_giving_up_is_a_warning_and_a_certificate_that_does_not_hold() -> None:
 def test_an_interrupted_fit_is_stored_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = blobs()
     gaps = with_gaps(X)
-    monkeypatch.setattr(em.Problem, "at", interrupted_at(4, em.Problem.at))
+    monkeypatch.setattr(em.EMProblem, "at", interrupted_at(4, em.EMProblem.at))
     model = GaussianDiscriminant().fit(X, y)
     before = model.covariance_
     with pytest.raises(KeyboardInterrupt):

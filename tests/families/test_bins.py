@@ -1,4 +1,4 @@
-"""Where bins are: NumPy's rules, Knuth's maximum, widths, and axes that grow."""
+"""Edges of bins: NumPy's rules, Knuth's maximum, widths, and axes that grow."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -208,7 +209,8 @@ def test_one_row_and_a_constant_target() -> None:
 
 @pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "MANY_ROWS", 300)
+    solve = functools.partial(solver.kernel_ridge, many_rows=300)
+    monkeypatch.setattr("mercer.kernel_ridge.kernel_ridge.kernel_ridge", solve)
 
 
 @pytest.mark.usefixtures("few_are_many")

@@ -178,7 +178,7 @@ def test_ctrl_c_keeps_the_best_iterate(monkeypatch):
 
 
 def test_exact_ridge_by_steps(monkeypatch):
-    monkeypatch.setattr(tensor_ridge, "ON_CPU", 0)
+    monkeypatch.setattr(tensor_ridge, "MAX_FACTORED_ROWS_ON_CPU", 0)
     model = KernelRidge(alpha=0.5, kernel="rbf")
     expected = model.fit(X, Y["gaussian"]).predict(X)
     close(model.fit(torch.as_tensor(X), Y["gaussian"]).predict(X), expected, 1e-7)
@@ -187,8 +187,8 @@ def test_exact_ridge_by_steps(monkeypatch):
 
 def only_single(monkeypatch):
     """Tensors of float32 are too many for float64, and have no room for a matrix."""
-    monkeypatch.setattr(mapped_tensors, "ON_CPU", 0)
-    monkeypatch.setattr(tensor_ridge, "ON_CPU", 0)
+    monkeypatch.setattr(mapped_tensors, "DOUBLE_KERNELS_ON_CPU", 0)
+    monkeypatch.setattr(tensor_ridge, "MAX_FACTORED_ROWS_ON_CPU", 0)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1e-4, 1e-6])

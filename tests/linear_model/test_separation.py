@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -207,7 +208,8 @@ def test_a_few_counts_of_many_columns_take_no_minutes_to_look_separated(monkeypa
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
 @pytest.mark.parametrize("family", ["bernoulli", "categorical"])
 def test_rows_that_would_fill_the_memory_are_not_written_out(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(separation.separation, "MOST_NUMBERS", 1000)
+    limited = functools.partial(getattr(separation.separation, family), max_numbers=1000)
+    monkeypatch.setattr(separation.separation, family, limited)
     X, y = np.random.default_rng(6).normal(size=(40, 50)), np.arange(40) % 3
     with pytest.warns(SeparationWarning, match="too many columns to look for"):
         GLM(family).fit(X, y > 0 if family == "bernoulli" else y)

@@ -1,7 +1,8 @@
-"""How chunks of a source are read, and how their responses become numbers, where nothing has to be checked."""
+"""Chunks of a source without validation, and the conversion of their responses to numbers."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ def of_classes(survey: Survey) -> Responses:
     return Responses(survey.labels, None, np.int64)
 
 
-def streamed(X: Any, y: Any, *, rows: int, classes: bool = False) -> Any:
-    """Observations with an intercept whose rows come from memory, so many at a time."""
-    return observe(
+def streamed(X: Any, y: Any, *, rows: int, classes: bool = False, sample_rows: int | None = None) -> Any:
+    """Observations with an intercept whose rows come from memory, `rows` at a time; the sample has `sample_rows`."""
+    found = observe(
         MemorySource(X, y, rows=rows), seen, of_classes if classes else of_numbers, labels=classes, intercept=True
     )
+    return found if sample_rows is None else replace(found, sample=found.sample.some(sample_rows))

@@ -1,4 +1,4 @@
-"""What a first pass finds out does not depend on how rows are cut."""
+"""The result of the first pass does not depend on the chunks."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer.optim import columns as _columns
 from mercer.optim.columns import DenseColumns, MatrixColumns, SparseColumns
 from mercer.optim.duality import GapPenalty
 
@@ -21,7 +20,8 @@ def values(n: int = 50) -> Array:
     return (rng.normal(2.0, 1.0, size=(n, 9)) * (rng.random((n, 9)) < 0.6)).astype(np.float32).astype(float)
 
 
-def made(kind: str, X: Array, *, centred: bool, weight: Array) -> tuple[MatrixColumns, Array]:
+def made(kind: str, X: Array, *, centred: bool, weight: Array, **options: int) -> tuple[MatrixColumns, Array]:
+    """Return columns of a kind; the options are those of `DenseColumns`."""
     match kind:
         case "csc" | "csr":
             return SparseColumns.standardise(sparse.csr_array(X).asformat(kind), weight, centred=centred)
@@ -30,20 +30,20 @@ def made(kind: str, X: Array, *, centred: bool, weight: Array) -> tuple[MatrixCo
             halves = np.tile(X[rows, columns] / 2, 2), (np.tile(rows, 2), np.tile(columns, 2))
             return SparseColumns.standardise(sparse.coo_array(halves, shape=X.shape), weight, centred=centred)
         case "float32":
-            return DenseColumns.standardise(X.astype(np.float32), weight, centred=centred)
+            return DenseColumns.standardise(X.astype(np.float32), weight, centred=centred, **options)
         case "strided":
-            return DenseColumns.standardise(np.repeat(X, 2, axis=0)[::2], weight, centred=centred)
+            return DenseColumns.standardise(np.repeat(X, 2, axis=0)[::2], weight, centred=centred, **options)
         case _:
-            return DenseColumns.standardise(np.asarray(X, order=kind), weight, centred=centred)  # type: ignore[call-overload]
+            ordered = np.asarray(X, order=kind)  # type: ignore[call-overload]
+            return DenseColumns.standardise(ordered, weight, centred=centred, **options)
 
 
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_products_are_those_of_the_matrix(kind: str, centred: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_columns, "COPIED", 4096)  # so that there is more than one block
+def test_all_products_are_those_of_the_matrix(kind: str, centred: bool) -> None:
     X, rng = values(600), np.random.default_rng(1)
     weight = rng.random(600)
-    columns, squares = made(kind, X, centred=centred, weight=weight)
+    columns, squares = made(kind, X, centred=centred, weight=weight, copied=4096)  # several blocks
     Z = (X - (np.average(X, axis=0, weights=weight) if centred else 0.0)) / columns.scale
     np.testing.assert_allclose(squares, weight @ Z**2, rtol=1e-9)
     assert (squares > 0.4).all()
@@ -119,11 +119,9 @@ def test_a_constant_column_has_no_length(kind: str) -> None:
     assert (np.delete(squares, 4) > 0).all()
 
 
-def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_change_no_bit() -> None:
     X, weight = values(), np.ones(50)
-    alone = made("C", X, centred=True, weight=weight)
-    monkeypatch.setattr(_columns, "WORTH_THREADS", 0)
-    together = made("C", X, centred=True, weight=weight)
+    alone, together = (made("C", X, centred=True, weight=weight, serial=serial) for serial in (10**6, 0))
     np.testing.assert_array_equal(together[1], alone[1])
     np.testing.assert_array_equal(together[0].scale, alone[0].scale)
 

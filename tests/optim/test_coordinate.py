@@ -247,14 +247,11 @@ def test_stopped_early_it_says_so() -> None:
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("layout", ["C", "read-only", "csc"])
-def test_more_columns_than_a_gram_matrix_is_kept_of(
-    layout: str, intercept: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_columns_than_a_gram_matrix_is_kept_of(layout: str, intercept: bool) -> None:
     X, y = regression(25, 300)
     penalty = strengths(0.05, 2.0, columns=300)
     expected = lasso.solve(X, y, penalty, fit_intercept=intercept, tolerance=1e-13).value
-    monkeypatch.setattr(lasso, "MOST_GRAM", 20)
-    by_rows = lasso.solve(layouts(X)[layout], y, penalty, fit_intercept=intercept, tolerance=1e-12)
+    by_rows = lasso.solve(layouts(X)[layout], y, penalty, fit_intercept=intercept, tolerance=1e-12, max_gram=20)
     assert by_rows.certificate.holds
     np.testing.assert_allclose(by_rows.value.coefficients, expected.coefficients, atol=1e-4)
 

@@ -14,8 +14,7 @@ from scipy import sparse
 
 from mercer import engine
 from mercer._errors import NonFiniteError
-from mercer.optim import least_squares as wide_module
-from mercer.optim import least_squares_rows as rows_module
+from mercer._threads import row_blocks
 from mercer.optim.least_squares import (
     TriangleSpan,
     WideLeastSquares,
@@ -101,15 +100,21 @@ def test_which_path_is_taken() -> None:
     assert fit_of(X[:3], Y[:3]).path == "singular values"
 
 
-def test_many_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+class RowsInManyBlocks(LeastSquaresRows):
+    """Rows in blocks of 1,638."""
+
+    def blocks(self) -> list[slice]:
+        return row_blocks(len(self), 1638)
+
+
+def test_many_blocks_and_threads_change_nothing() -> None:
     X, Y = draw(20_000, 5, 2)
+    rows, alpha = RowsInManyBlocks(X, Y), np.zeros(2)
     for stable in (False, True):
         one = fit_of(X, Y, stable=stable)
-        monkeypatch.setattr(rows_module, "BLOCK", 1 << 16)
         with engine(threads=1):
-            several = fit_of(X, Y, stable=stable)
-        threaded = fit_of(X, Y, stable=stable)
-        monkeypatch.undo()
+            several = least_squares(rows, alpha, stable=stable).value
+        threaded = least_squares(rows, alpha, stable=stable).value
         assert (several.coefficients == threaded.coefficients).all()
         np.testing.assert_allclose(one.coefficients, several.coefficients, atol=1e-10 * np.abs(one.coefficients).max())
 
@@ -279,12 +284,11 @@ def test_both_tall_paths_agree_where_both_serve(weight: Array | None) -> None:
             np.testing.assert_allclose(root.T @ root, A.T @ (A if weight is None else weight[:, None] * A), rtol=1e-9)
 
 
-def test_both_wide_paths_agree_where_both_serve(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wide_module, "WIDE_TILE", 64)
+def test_both_wide_paths_agree_where_both_apply() -> None:
     X, Y = draw(6, 30, 2)
     alpha = np.array([1.0, 20.0])
     for data in (X, sparse.csr_array(np.where(np.abs(X) > 5, X, 0.0)), sparse.csr_array(X + 1e6)):
-        wide = WideLeastSquares.of(LeastSquaresRows(data, Y), intercept=True)
+        wide = WideLeastSquares.of(LeastSquaresRows(data, Y), intercept=True, tile_bytes=64)
         dual = solve_by_kernel(wide, alpha)
         assert dual is not None
         np.testing.assert_allclose(

@@ -35,12 +35,10 @@ def test_the_direct_solution(
     weighted: bool,
     wrap: Callable[[Array], Any],
     alpha: Array,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(iterative, "rows_per_block", lambda columns: 17)
     X, Y = draw(*shape)
     rows = LeastSquaresRows(wrap(X), Y, np.arange(len(X)) % 3 + 0.5 if weighted else None)
-    found = solve_by_conjugate_gradients(rows, alpha, intercept=intercept, tolerance=1e-12)
+    found = solve_by_conjugate_gradients(rows, alpha, intercept=intercept, tolerance=1e-12, block_rows=17)
     exact = least_squares(rows, alpha, intercept=intercept)
     assert found.certificate.holds
     np.testing.assert_allclose(found.value.coefficients, exact.value.coefficients, atol=1e-8)

@@ -12,11 +12,10 @@ from mercer.families import LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
 from mercer.matrices import DenseDesign, Observations
-from mercer.matrices import streamed as survey
 from mercer.optim import _newton_cg as newton_cg
-from mercer.optim import lbfgs, newton, scaling
+from mercer.optim import lbfgs, newton
 from mercer.optim.problem import Problem, Slope
-from mercer.optim.scaling import DiagonalScaling, WhiteningScaling, WoodburyScaling, choose_scaling
+from mercer.optim.scaling import DiagonalScaling, WhiteningScaling, WoodburyScaling, choose_scaling, sampled_hessian
 from mercer.stats.quadratic import GRADIENT
 from tests.matrices._streamed import streamed
 from tests.optim._problems import correlated
@@ -25,18 +24,18 @@ from tests.optim._problems import correlated
 @pytest.mark.parametrize("whitened", [1500, 0])
 @pytest.mark.parametrize("kind", ["dense", "far", "sparse"])
 @pytest.mark.parametrize("response", ["logistic", "poisson"])
-def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(scaling, "MOST_WHITENED", whitened)
+def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int) -> None:
     this = correlated(response, kind=kind)
-    assert isinstance(choose_scaling(this, this.start()), WhiteningScaling if whitened else DiagonalScaling)
-    solution, exact = lbfgs.solve(this), newton.solve(this, tolerance=1e-10)
+    scaling = choose_scaling(this, this.start(), max_factorised=whitened)
+    assert isinstance(scaling, WhiteningScaling if whitened else DiagonalScaling)
+    solution, exact = lbfgs.descend(this, this.start(), scaling), newton.solve(this, tolerance=1e-10)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, exact.value, atol=1e-7)
     assert np.abs(this.at(solution.value, GRADIENT).gradient).max() < 1e-5
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch: Any) -> None:
+def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
     """Else texts of a thousand words would take a hundred times as long as those of two thousand."""
     few = correlated(kind=kind, n=6)
     assert isinstance(choose_scaling(few, few.start()), WoodburyScaling)
@@ -46,8 +45,7 @@ def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch:
     solution, exact = lbfgs.solve(few), newton.solve(few, tolerance=1e-10)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, exact.value, atol=1e-7)
-    monkeypatch.setattr(scaling, "woodbury_scaling", lambda problem, w: None)
-    whitened = lbfgs.solve(few)
+    whitened = lbfgs.descend(few, few.start(), WhiteningScaling.of(sampled_hessian(few, few.start())))
     assert len(whitened.trace) == len(solution.trace)
     assert whitened.certificate.value == pytest.approx(solution.certificate.value, rel=0.1, abs=1e-12)
 
@@ -160,12 +158,11 @@ def test_the_certificate_tells_the_distance_from_where_the_search_ends(
         assert distance <= 2 * found.certificate.value
 
 
-def test_rows_that_are_streamed_begin_at_the_fit_of_those_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "SAMPLE_ROWS", 200)
+def test_rows_that_are_streamed_begin_at_the_fit_of_a_sample() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
     counts = rng.poisson(np.exp(0.5 * X[:, 0])).astype(float)
-    found = streamed(X, counts, rows=130)
+    found = streamed(X, counts, rows=130, sample_rows=200)
     this = Problem(found, Response(Poisson(), LOG), found.design.coordinates.strengths(L2(1.0).strengths(4)))
     solution, from_nothing = lbfgs.solve(this, tolerance=1e-8), lbfgs.solve(this, this.start(), tolerance=1e-8)
     assert solution.certificate.holds

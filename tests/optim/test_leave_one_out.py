@@ -10,7 +10,6 @@ import pytest
 from scipy import sparse
 
 from mercer._errors import NonFiniteError
-from mercer.optim import leave_one_out
 from mercer.optim.least_squares import least_squares
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.leave_one_out import (
@@ -60,15 +59,25 @@ def test_every_row_left_out_in_turn(
     weighted: bool,
     stable: bool,
     wrap: Callable[[Array], Any],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(leave_one_out, "JOINED_TILE", 1)
     X, Y = draw(*shape)
     weight = np.random.default_rng(1).integers(0, 3, shape[0]) + 0.5 if weighted else None
     rows = LeastSquaresRows(wrap(X), Y, weight)
     errors = every_error(decompose(rows, intercept=intercept, stable=stable))
     for position, alpha in enumerate(ALPHAS):
         expected = left_out(rows, alpha, intercept)
+        np.testing.assert_allclose(errors[:, :, position], expected, rtol=1e-7, atol=1e-7)
+
+
+def test_rows_in_several_tiles() -> None:
+    """The errors are (y − ŷ)/(1 − h), with the leverages h of the ridge regression."""
+    X, Y = draw(20_000, 4)
+    parts = list(decompose(LeastSquaresRows(X, Y), intercept=False).errors(ALPHAS, lambda errors: errors))
+    assert len(parts) > 1
+    errors = np.concatenate([part.values for part in parts])
+    for position, alpha in enumerate(ALPHAS):
+        axes = X @ np.linalg.inv(X.T @ X + alpha * np.eye(4))
+        expected = (Y - axes @ (X.T @ Y)) / (1 - np.einsum("ij,ij->i", axes, X))[:, None]
         np.testing.assert_allclose(errors[:, :, position], expected, rtol=1e-7, atol=1e-7)
 
 
@@ -137,8 +146,8 @@ def test_candidates_of_nothing() -> None:
 def test_a_reflection_takes_its_direction_to_the_first_axis() -> None:
     direction = np.array([3.0, 0.0, 4.0])
     turn = HouseholderReflection.of(direction)
-    np.testing.assert_allclose(turn.reduced(direction[:, None]), 0.0, atol=1e-15)
-    identity = turn.restored(turn.reduced(np.eye(3)))
+    np.testing.assert_allclose(turn.reduce(direction[:, None]), 0.0, atol=1e-15)
+    identity = turn.restore(turn.reduce(np.eye(3)))
     np.testing.assert_allclose(identity, np.eye(3) - np.outer(direction, direction) / 25, atol=1e-15)
 
 

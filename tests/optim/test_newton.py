@@ -11,13 +11,15 @@ from mercer.families.links import IDENTITY, LOG, LOGIT
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
 from mercer.matrices import DenseDesign, Observations
-from mercer.matrices import streamed as survey
 from mercer.optim import newton
 from mercer.optim.problem import Problem
 from tests._ctrl_c import stop_at
 from tests.matrices._streamed import streamed
 
-FAR, NEAR = 40_000, 500
+#: rows of which a sample is fitted first
+FAR = 40_000
+#: rows that are fitted at once
+NEAR = 500
 
 
 def logistic(rows: int, *, penalty: float = 0.0) -> Problem:
@@ -48,20 +50,24 @@ def test_a_start_from_a_sample_leads_to_the_same_optimum() -> None:
     assert len(with_sample.trace) < len(without.trace)
 
 
-def test_a_sample_of_many_rows_begins_at_a_sample_of_its_own(monkeypatch) -> None:
-    monkeypatch.setattr(newton, "SMALLEST_SAMPLE", 100)
-    monkeypatch.setattr(newton, "SAMPLE_PER_COLUMN", 25)
-    problem, begun = logistic(FAR), []
-    plain = newton.sample_start
-    monkeypatch.setattr(
-        newton, "sample_start", lambda part, *more: begun.append(len(part.observations)) or plain(part, *more)
-    )
-    expected = newton.solve(problem).value
-    assert begun == [FAR]
-    begun.clear()
-    monkeypatch.setattr(newton, "NESTED", FAR // 20)
-    np.testing.assert_allclose(newton.solve(problem).value, expected, rtol=1e-6)
-    assert begun == [FAR, FAR // 16]
+def test_a_sample_of_many_rows_begins_at_a_sample_of_its_own() -> None:
+    sizes: list[int] = []
+
+    class RecordedProblem(Problem):
+        """A problem that records the sizes of its samples."""
+
+        def on(self, some: Observations) -> RecordedProblem:
+            sizes.append(len(some))
+            return super().on(some)
+
+    problem = RecordedProblem(**vars(logistic(FAR)))
+    sampling = newton.NewtonSampling(smallest=100, per_column=25)
+    expected = newton.solve(problem, sampling=sampling).value
+    assert sizes == [FAR // 16]
+    sizes.clear()
+    nested = sampling._replace(nested=FAR // 20)
+    np.testing.assert_allclose(newton.solve(problem, sampling=nested).value, expected, rtol=1e-6)
+    assert sizes == [FAR // 16, FAR // 16**2]
 
 
 def test_the_objective_never_rises() -> None:
@@ -104,7 +110,7 @@ def test_an_interrupted_search_hands_over_the_best_point() -> None:
 
 def test_a_column_that_the_sample_does_not_show_is_fitted_all_the_same() -> None:
     rng = np.random.default_rng(0)
-    sample = np.linspace(0, FAR + 5_000 - 1, newton.SMALLEST_SAMPLE).astype(np.intp)
+    sample = np.linspace(0, FAR + 5_000 - 1, newton.NewtonSampling().smallest).astype(np.intp)
     X = np.column_stack([rng.normal(size=FAR + 5_000), np.zeros(FAR + 5_000)])
     X[np.setdiff1d(np.arange(len(X)), sample)[:20], 1] = 1.0
     y = rng.poisson(np.exp(0.3 * X[:, 0] + X[:, 1]))
@@ -150,7 +156,7 @@ def test_a_variance_that_is_known_is_the_unit_of_the_certificate() -> None:
 def test_a_sample_without_weight_is_no_start() -> None:
     rng = np.random.default_rng(0)
     x, weight = rng.normal(size=(FAR + 5_000, 1)), np.zeros(FAR + 5_000)
-    sample = np.linspace(0, len(x) - 1, newton.SMALLEST_SAMPLE).astype(np.intp)
+    sample = np.linspace(0, len(x) - 1, newton.NewtonSampling().smallest).astype(np.intp)
     weight[np.setdiff1d(np.arange(len(x)), sample)[:300]] = 1.0
     y = rng.poisson(np.exp(x[:, 0]))
     observations = Observations(DenseDesign.of(x), y, weight)
@@ -198,18 +204,16 @@ def test_an_objective_that_rises_and_falls_by_turns_leads_nowhere() -> None:
     assert monitor.is_stalled
 
 
-def test_a_sample_whose_fit_does_not_arrive_is_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = logistic(FAR)
+def test_a_sample_whose_fit_does_not_converge_is_not_a_start() -> None:
+    problem, sampling = logistic(FAR), newton.NewtonSampling(most_steps=1)
     expected = newton.solve(problem).value
-    monkeypatch.setattr(newton, "MOST_STEPS", 1)
-    assert newton.sample_start(problem) is None
-    np.testing.assert_allclose(newton.solve(problem).value, expected, rtol=1e-7)
+    assert newton.sample_start(problem, sampling=sampling) is None
+    np.testing.assert_allclose(newton.solve(problem, sampling=sampling).value, expected, rtol=1e-7)
 
 
-def test_rows_that_are_streamed_have_the_optimum_of_rows_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "SAMPLE_ROWS", 100)
+def test_rows_that_are_streamed_have_the_optimum_of_rows_in_memory() -> None:
     held = logistic(NEAR, penalty=1.0)
-    found = streamed(held.observations.design.X, held.observations.y, rows=120)
+    found = streamed(held.observations.design.X, held.observations.y, rows=120, sample_rows=100)
     strengths = found.design.coordinates.strengths(L2(1.0).strengths(3))
     solution = newton.solve(Problem(found, held.response, strengths), tolerance=1e-9)
     assert solution.certificate.holds

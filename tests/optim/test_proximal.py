@@ -12,10 +12,10 @@ from sklearn.linear_model import LogisticRegression as TheirLogistic
 from mercer._errors import FitInterrupted
 from mercer.families import L1, L2, ElasticNet, Penalty
 from mercer.matrices import DenseDesign, Observations
-from mercer.optim import _proximal_columns as columns
 from mercer.optim import newton, proximal_newton
-from mercer.optim import proximal_newton as model
+from mercer.optim.duality import GapPenalty
 from mercer.optim.problem import Problem
+from mercer.optim.proximal_newton import ProximalExpansion, ProximalModel
 from tests._ctrl_c import stop_at
 from tests.optim._proximal_cases import DESIGNS, RESPONSES, Array, drawn
 
@@ -43,6 +43,11 @@ def objective(problem: Problem, w: Array) -> float:
     return problem.at(w, 0).value + float(problem.strengths.l1 @ np.abs(w - problem.strengths.mean))
 
 
+def model_of(problem: Problem, **options: int) -> ProximalModel:
+    penalty = GapPenalty(problem.strengths.l1, problem.strengths.l2)
+    return ProximalModel(problem.observations.design, penalty, **options)
+
+
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("response", RESPONSES)
 def test_the_shortest_subgradient_vanishes_and_the_certificate_says_so(response: str, design: str) -> None:
@@ -57,18 +62,13 @@ def test_the_shortest_subgradient_vanishes_and_the_certificate_says_so(response:
 @pytest.mark.parametrize("route", ["products", "rows"])
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("response", ["gaussian", "bernoulli"])
-def test_every_way_through_the_columns_ends_at_the_same_place(
-    response: str, design: str, route: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_way_through_the_columns_ends_at_the_same_place(response: str, design: str, route: str) -> None:
     # with some squares, as levels that add up to the intercept can be told apart by nothing else
     posed = problem(response, design, ElasticNet(5.0, l1_ratio=0.9), n=400, p=60)
     expected = proximal_newton.solve(posed).value
-    monkeypatch.setattr(model, "FULL_COLUMNS", 0)
-    monkeypatch.setattr(model, "FIRST_COLUMNS", 4)
-    if route == "rows":
-        monkeypatch.setattr(model, "MOST_GRAM", 0)
-        monkeypatch.setattr(columns, "MANY", 0)  # float32
-    solution = proximal_newton.solve(posed)
+    by_rows = {"max_gram": 0, "many": 0}  # of float32
+    options = by_rows if route == "rows" else {}
+    solution = proximal_newton.solve(posed, model=model_of(posed, full_columns=0, first_columns=4, **options))
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, expected, atol=1e-6)
 
@@ -255,11 +255,10 @@ def test_an_offset_that_is_the_same_for_all_rows_moves_the_intercept_alone() -> 
     assert found[-1] == pytest.approx(plain[-1] - 0.7, abs=1e-6)
 
 
-def test_of_very_many_free_coefficients_each_is_judged_by_its_own_curvature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.optim.proximal_newton.MOST_FREE", 0)
+def test_of_very_many_free_coefficients_each_is_judged_by_its_own_curvature() -> None:
     strength = np.where(np.arange(30) < 2, 0.0, 5.0)
     posed = problem("bernoulli", penalty=L1(strength))
-    solution = proximal_newton.solve(posed)
+    solution = proximal_newton.solve(posed, max_free=0)
     assert solution.certificate.holds
     assert violation(posed, solution.value) < 1e-7
 
@@ -272,10 +271,17 @@ def test_where_rounding_is_all_that_is_left_the_search_ends() -> None:
     assert violation(posed, solution.value) < 1e-9
 
 
-def test_a_model_that_leads_uphill_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+class UphillModel(ProximalModel):
+    """A model whose minimiser is higher than the present point."""
+
+    def minimiser(self, place: ProximalExpansion) -> Array:
+        return place.u + 1.0
+
+
+def test_a_model_that_leads_uphill_is_not_followed() -> None:
     posed = problem()
     best = proximal_newton.solve(posed)
-    monkeypatch.setattr(model.ProximalModel, "minimiser", lambda self, place: place.u + 1.0)
-    found = proximal_newton.solve(posed, best.value, tolerance=0.0)
+    uphill = UphillModel(posed.observations.design, GapPenalty(posed.strengths.l1, posed.strengths.l2))
+    found = proximal_newton.solve(posed, best.value, tolerance=0.0, model=uphill)
     np.testing.assert_array_equal(found.value, best.value)
     assert len(found.trace) == 1

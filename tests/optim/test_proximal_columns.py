@@ -7,18 +7,16 @@ import pytest
 from scipy import sparse
 
 from mercer.matrices import Coordinates, MixedDesign, SparseDesign
-from mercer.optim import _proximal_columns as proximal_columns
 from mercer.optim._proximal_columns import DesignColumns
 from tests.optim._proximal_cases import DESIGNS
 
 
 @pytest.mark.parametrize("design", ["dense", "sparse", "mixed"])
-def test_columns_of_a_design_multiply_as_the_design_does(design: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proximal_columns, "SMALL", 0)  # in several blocks
+def test_columns_of_a_design_multiply_as_the_design_does(design: str) -> None:
     rng = np.random.default_rng(1)
     made = DESIGNS[design](200, 21, rng)
     X, h, d, ids = made.dense(), rng.random(200), rng.normal(size=9), np.array([0, 3, 20, 7, 8, 12, 15, 19, 21])
-    ours = DesignColumns(made)
+    ours = DesignColumns(made, serial=0)  # in several blocks
     np.testing.assert_allclose(ours.gram(ids, ids[:4], h), (X[:, ids].T * h) @ X[:, ids[:4]], atol=1e-12)
     np.testing.assert_allclose(ours.squares(ids, h), np.square(X[:, ids]).T @ h, atol=1e-12)
     np.testing.assert_allclose(ours.times(ids, d), X[:, ids] @ d, atol=1e-12)

@@ -44,15 +44,11 @@ def test_an_intercept_keeps_the_slopes_at_zero_in_sum() -> None:
 
 
 @pytest.mark.compiled("takes minutes as plain Python")
-def test_leaps_save_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_acceleration_saves_sweeps() -> None:
     X, y = regression(80, 30, correlated=5.0)
-    spent = []
-    for leaping in (True, False):
-        rows = ResidualWorkingSet(DenseColumns(X, np.zeros(30), np.ones(30)), np.arange(30), np.ones(80), centred=False)
-        if not leaping:
-            monkeypatch.setattr(
-                "mercer.optim._anderson.AndersonAcceleration.propose", lambda self, point, residual: point + residual
-            )
+    columns, spent = DenseColumns(X, np.zeros(30), np.ones(30)), []
+    for memory in (5, 0):
+        rows = ResidualWorkingSet(columns, np.arange(30), np.ones(80), centred=False, memory=memory)
         rows.load(np.zeros(30), y)
         spent.append(rows.solve(GapPenalty(np.full(30, 0.01), np.zeros(30)), 1e-12, 100_000))
     assert spent[0] < spent[1]

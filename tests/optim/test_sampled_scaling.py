@@ -1,4 +1,4 @@
-"""What some of the rows tell of the curvature of all."""
+"""The curvature of all rows, estimated from some."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from mercer.families.penalties import L2
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.optim import lbfgs, newton, scaling
 from mercer.optim.problem import Problem
+from mercer.optim.scaling import WhiteningScaling
 from mercer.optim.softmax import SoftmaxProblem
 from tests.matrices._streamed import of_classes, of_numbers, seen
 from tests.optim._problems import correlated
 
 
-def test_the_hessian_of_a_sample_serves(monkeypatch: Any) -> None:
-    monkeypatch.setattr(scaling, "SMALLEST_SAMPLE", 100)
+def test_the_hessian_of_a_sample_suffices() -> None:
     this = correlated(n=4000)
-    assert scaling.sample_size(7) == 100
-    sampled, exact = scaling.sampled_hessian(this, this.start()), this.at(this.start()).hessian
+    assert scaling.sample_size(7, 100) == 100
+    sampled, exact = scaling.sampled_hessian(this, this.start(), smallest=100), this.at(this.start()).hessian
     assert np.abs(np.linalg.eigvals(np.linalg.solve(exact, sampled)) - 1).max() < 0.8
-    np.testing.assert_allclose(lbfgs.solve(this).value, newton.solve(this).value, atol=1e-7)
+    found = lbfgs.descend(this, this.start(), WhiteningScaling.of(sampled))
+    np.testing.assert_allclose(found.value, newton.solve(this).value, atol=1e-7)
 
 
 @pytest.mark.parametrize("classes", [False, True])
@@ -42,5 +43,5 @@ def test_rows_at_hand_stand_for_all_of_a_source(classes: bool) -> None:
         else Problem(found, Response(Poisson(), LOG), strengths)
     )
     w, v = 0.3 * rng.normal(size=(2, this.n_columns))
-    assert classes or scaling.woodbury_scaling(this, w) is None  # which would look at rows
+    assert classes or scaling.woodbury_scaling(this, w) is None  # which would need the rows
     np.testing.assert_allclose(this.hessian_product(w)(v), this.at(w).hessian @ v, rtol=1e-9, atol=1e-9)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -227,23 +226,23 @@ def test_sparse_rows_are_the_same_rows() -> None:
     assert_proven(thin, (2 * y - 1)[:, None] * with_ones(X))
 
 
-def test_columns_beyond_a_bound_are_not_searched_beside_rows_that_may_not_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(separation, "MOST_COLUMNS", 1)
+def test_too_many_columns_are_not_searched_if_some_predictors_must_not_change() -> None:
     with pytest.raises(TooManyColumnsError, match="too long to find among 2 columns"):
-        separation.poisson(observed([[0.0], [1.0], [2.0]], [0.0, 0.0, 3.0]))
+        separation.poisson(observed([[0.0], [1.0], [2.0]], [0.0, 0.0, 3.0]), max_columns=1)
 
 
-def test_rows_that_would_fill_the_memory_are_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(separation, "MOST_NUMBERS", 3)
+def test_rows_that_would_fill_the_memory_are_not_written_out() -> None:
     with pytest.raises(TooManyColumnsError, match="use a penalty"):
-        separation.bernoulli(observed([[0.0], [1.0], [2.0]], [0.0, 0.0, 1.0]))
+        separation.bernoulli(observed([[0.0], [1.0], [2.0]], [0.0, 0.0, 1.0]), max_numbers=3)
 
 
-def test_a_program_that_cannot_be_solved_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(separation, "linprog", lambda *_, **__: SimpleNamespace(x=None))
-    direction, multipliers = separation._maximise(np.ones(2), np.ones((3, 2)))
-    assert_array_equal(direction, np.zeros(2))
-    assert_array_equal(multipliers, np.zeros(3))
+def test_a_programme_that_cannot_be_solved_proves_nothing() -> None:
+    rng = np.random.default_rng(0)
+    gain, rows = rng.normal(size=10), rng.normal(size=(20, 10))
+    assert separation.maximise(gain, rows)[0].any()
+    direction, multipliers = separation.maximise(gain, rows, time_limit=0.0)
+    assert_array_equal(direction, np.zeros(10))
+    assert_array_equal(multipliers, np.zeros(20))
 
 
 def test_rows_whose_sums_are_no_floats_are_refused() -> None:

@@ -13,8 +13,7 @@ from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.matrices import DenseDesign, MixedDesign, Observations, SparseDesign
-from mercer.matrices import streamed as survey
-from mercer.optim import newton, scaling, softmax
+from mercer.optim import newton, softmax
 from mercer.optim.problem import Problem
 from mercer.optim.scaling import WoodburyScaling
 from mercer.optim.softmax import SoftmaxProblem
@@ -64,38 +63,36 @@ def test_points_and_matrices(mean: float) -> None:
 
 @pytest.mark.parametrize("kind", ["dense", "far", "sparse"])
 @pytest.mark.parametrize("reference", [None, 3])
-def test_newton_and_lbfgs_agree(kind: str, reference: int | None, monkeypatch: Any) -> None:
+def test_newton_and_lbfgs_agree(kind: str, reference: int | None) -> None:
     this = problem(kind=kind, reference=reference)
     by_newton = softmax.solve(this, tolerance=1e-9)
-    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
-    by_lbfgs = softmax.solve(this, tolerance=1e-9)
+    by_lbfgs = softmax.solve(this, tolerance=1e-9, max_newton=0)
     assert by_newton.certificate.holds
     assert by_lbfgs.certificate.holds
     np.testing.assert_allclose(by_lbfgs.value, by_newton.value, atol=1e-7)
 
 
-def test_many_columns_are_standardised(monkeypatch: Any) -> None:
+def test_many_columns_are_standardised() -> None:
     this = problem(kind="sparse")
-    exact = softmax.solve(this)
-    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
-    monkeypatch.setattr(scaling, "MOST_WHITENED", 0)
-    np.testing.assert_allclose(softmax.solve(this).value, exact.value, atol=1e-6)
+    found = softmax.solve_by_lbfgs(this, None, max_factorised=0)
+    np.testing.assert_allclose(this.matrix(found.value), softmax.solve(this).value, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch: Any) -> None:
+def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
     this = problem(kind=kind, n=5)
     exact = softmax.solve(this, tolerance=1e-9)
-    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
-    few = this._of_each(0.2)
-    assert isinstance(few[0], WoodburyScaling)
-    # a class that no row has has an intercept without end
-    np.testing.assert_allclose(softmax.solve(this, tolerance=1e-9).value[:-1], exact.value[:-1], atol=1e-7)
-    monkeypatch.setattr(WoodburyScaling, "of", lambda *_: None)
-    whitened = this._of_each(0.2)
-    np.testing.assert_allclose(few[1], whitened[1])
-    one = np.eye(len(this.strengths.l2))
-    np.testing.assert_allclose(few[0].apply(few[0].back(one)), whitened[0].apply(whitened[0].back(one)), atol=1e-10)
+    scaling, mean_square = this.class_scaling(0.2)
+    assert isinstance(scaling, WoodburyScaling)
+    # the intercept of a class without rows is infinite
+    np.testing.assert_allclose(
+        softmax.solve(this, tolerance=1e-9, max_newton=0).value[:-1], exact.value[:-1], atol=1e-7
+    )
+    gram = this.observations.design.gram(np.asarray(this.observations.weight))
+    np.testing.assert_allclose(mean_square, gram.trace() / len(gram))
+    one = np.eye(len(gram))
+    hessian = 0.2 * gram + np.diag(this.strengths.l2)
+    np.testing.assert_allclose(scaling.apply(scaling.apply_transposed(one)), np.linalg.inv(hessian), atol=1e-10)
 
 
 def test_the_optimum_cannot_be_bettered() -> None:
@@ -142,16 +139,13 @@ def test_an_interruption_keeps_a_matrix() -> None:
 
 @pytest.mark.parametrize("size", [1e-150, 1e-12, 1e12, 1e150])
 @pytest.mark.parametrize("by_newton", [True, False])
-def test_the_size_of_weights_changes_neither_the_answer_nor_its_certificate(
-    size: float, by_newton: bool, monkeypatch: Any
-) -> None:
+def test_the_size_of_weights_changes_neither_the_answer_nor_its_certificate(size: float, by_newton: bool) -> None:
     this = problem(strength=0.0)
     expected = softmax.solve(this).value
-    if not by_newton:
-        monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
     weight = size * np.asarray(this.observations.weight)
     heavy = Observations(this.observations.design, this.observations.y, weight)
-    solution = softmax.solve(SoftmaxProblem(heavy, this.response, this.strengths))
+    options = {} if by_newton else {"max_newton": 0}
+    solution = softmax.solve(SoftmaxProblem(heavy, this.response, this.strengths), **options)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, expected, atol=1e-6)
 
@@ -206,24 +200,19 @@ def test_the_certificate_tells_the_distance_from_where_the_search_ends() -> None
 
 @pytest.mark.parametrize("whitened", [1500, 0])
 @pytest.mark.parametrize("known", [True, False])
-def test_rows_that_are_streamed_have_the_optimum_of_rows_in_memory(
-    whitened: int, known: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether a fit to the rows at hand is a start or not, and with their curvature or without."""
-    monkeypatch.setattr(survey, "SAMPLE_ROWS", 100)
-    monkeypatch.setattr(scaling, "MOST_WHITENED", whitened)
+def test_rows_that_are_streamed_have_the_optimum_of_rows_in_memory(whitened: int, known: bool) -> None:
+    """From the fit to the rows in memory and from the null model, and with their curvature or without."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     codes = np.argmax(X + rng.gumbel(size=(400, 3)), axis=1)
-    found = streamed(X, codes, rows=90, classes=True)
+    found = streamed(X, codes, rows=90, classes=True, sample_rows=100)
     this = SoftmaxProblem(found, SoftmaxResponse(3), found.design.coordinates.strengths(L2(1.0).strengths(3)))
     design = DenseDesign.of(X)
     strengths = design.coordinates.strengths(L2(1.0).strengths(3))
     expected = softmax.solve(SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths), tolerance=1e-9)
-    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
-    if not known:
-        monkeypatch.setattr(softmax, "fit_to_sample", lambda problem, solve: None)
-    solution = softmax.solve(this, tolerance=1e-9)
+    start = None if known else this.start()
+    solution = softmax.solve_by_lbfgs(this, start, max_factorised=whitened, tolerance=1e-9)
     assert solution.certificate.holds
-    ours, theirs = found.design.coordinates.to_user(solution.value), design.coordinates.to_user(expected.value)
+    W = this.matrix(solution.value)
+    ours, theirs = found.design.coordinates.to_user(W), design.coordinates.to_user(expected.value)
     np.testing.assert_allclose(ours[0], theirs[0], atol=1e-7)

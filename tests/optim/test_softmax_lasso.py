@@ -162,11 +162,10 @@ def test_where_nothing_is_gained_the_search_ends() -> None:
     assert np.abs(subgradient(this, solution.value)).max() < 1e-6
 
 
-def test_of_many_coefficients_the_bounded_steps_go_all_the_way(monkeypatch: Any) -> None:
+def test_of_many_coefficients_the_bounded_steps_go_all_the_way() -> None:
     this = problem(2.0)
     expected = softmax_lasso.solve(this, tolerance=1e-7).value
-    monkeypatch.setattr(softmax_lasso, "MOST_NEWTON", 0)
-    found = softmax_lasso.solve(this, tolerance=1e-5)
+    found = softmax_lasso.solve(this, tolerance=1e-5, max_newton=0)
     assert found.certificate.holds
     np.testing.assert_allclose(found.value, expected, atol=1e-4)
 

@@ -12,7 +12,6 @@ from mercer.engines.passes import Run, enter_run
 from mercer.families import LOG, Poisson
 from mercer.families.penalties import ElasticNet
 from mercer.families.response import Response, SoftmaxResponse
-from mercer.matrices import streamed as survey
 from mercer.optim import streamed_proximal
 from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
@@ -27,14 +26,9 @@ CLASSES = np.argmax(X[:, :3] + RNG.gumbel(size=(1000, 3)), axis=1)
 
 
 def problem(mean: Any = 0.0) -> Problem:
-    found = streamed(X, COUNTS, rows=130)
+    found = streamed(X, COUNTS, rows=130, sample_rows=250)
     strengths = found.design.coordinates.strengths(ElasticNet(30.0, mean=mean, l1_ratio=0.8).strengths(6))
     return Problem(found, Response(Poisson(), LOG), strengths)
-
-
-@pytest.fixture(autouse=True)
-def _few_rows_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "SAMPLE_ROWS", 200)
 
 
 @pytest.mark.parametrize("mean", [0.0, np.array([0.5, 0, 0, 0, 0, 0])])
@@ -67,7 +61,7 @@ def test_a_start_at_the_end_needs_one_pass() -> None:
 
 
 def test_classes() -> None:
-    found = streamed(X, CLASSES, rows=130, classes=True)
+    found = streamed(X, CLASSES, rows=130, classes=True, sample_rows=200)
     strengths = found.design.coordinates.strengths(ElasticNet(40.0, l1_ratio=1.0).strengths(6))
     this = SoftmaxProblem(found, SoftmaxResponse(3), strengths)
     assert streamed_proximal.suits(this)

@@ -80,10 +80,9 @@ def test_what_is_not_finite_is_found_in_its_chunk() -> None:
         streamed(X=broken)
 
 
-def test_too_many_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streamed_rows, "MOST_COLUMNS", 3)
+def test_too_many_columns_are_refused() -> None:
     with pytest.raises(TooManyColumnsError, match="too many for 4 columns"):
-        streamed()
+        StreamedRows.of(MemorySource(X, Y, W, rows=30), read, max_columns=3)
 
 
 def test_rows_are_counted_and_read_by_the_source() -> None:

@@ -43,7 +43,7 @@ from mercer.engines.passes import current_run, ensure_run
 from mercer.matrices import Category, Terms
 from mercer.matrices.categorical import category_places
 from mercer.matrices.coordinates import positive_weight_rows
-from mercer.matrices.streamed import SamplingPlan, Reading, Responses, StreamedObservations, Survey
+from mercer.matrices.streamed import Reading, Responses, SamplingPlan, StreamedObservations, Survey
 from mercer.matrices.terms import with_categories
 from mercer.optim.streamed_rows import check_total_weight
 from mercer.stats.by_class import ByClass

@@ -45,7 +45,7 @@ MIN_TERMS_PER_SIDE = 24
 #: λ beyond which the sum grows like √λ to all digits, and beyond which steps would be lost in rounding
 LARGEST_NUMBER_OF_TERMS = 1e14
 #: values × terms of the distribution function that are computed at once, 2 MiB
-TERMS_AT_ONCE = 1 << 18
+TWEEDIE_TERMS_AT_ONCE = 1 << 18
 
 
 class Compound(NamedTuple):
@@ -108,7 +108,7 @@ def _sum(terms: Callable[[Array, Array], Array], middle: Array, deviation: Array
     while start < len(order):
         # the block ends where its widest value times its length would exceed the limit
         sizes = reach[order[start:]] * np.arange(1, len(order) - start + 1)
-        stop = start + max(1, int(np.searchsorted(sizes, TERMS_AT_ONCE)))
+        stop = start + max(1, int(np.searchsorted(sizes, TWEEDIE_TERMS_AT_ONCE)))
         rows = order[start:stop]
         offsets = np.arange(-reach[rows[-1]], reach[rows[-1]] + 1)
         j = np.round(middle[rows])[:, None] + step[rows, None] * offsets

@@ -121,7 +121,7 @@ def add_pairs(first, members, above, left, pairs, total):  # type: ignore[no-unt
 
 @jit
 def add_cells(first, members, sums, total):  # type: ignore[no-untyped-def]
-    """Symmetrize `total` by adding its triangles, and add the sums of single cells to all pairs of their coefficients."""
+    """Symmetrize `total` by adding its triangles, and add the sums of cells to all pairs of their coefficients."""
     p = total.shape[0]
     for i in range(p):
         for j in range(i):

@@ -179,7 +179,7 @@ class SparsePart:
         """Convert to CSR and sum duplicate entries."""
         matrix = self.matrix.tocsr()
         if matrix.dtype.kind not in "fiub":
-            raise DataError(f"a sparse matrix of type {matrix.dtype} has no real numbers; convert it to float64.")
+            raise DataError(f"a sparse matrix of type {matrix.dtype} holds no real numbers; convert it to float64.")
         if not matrix.has_canonical_format:
             matrix = matrix.copy() if matrix is self.matrix else matrix
             matrix.sum_duplicates()

@@ -27,7 +27,7 @@ DOUBLE_KERNELS_ON_CARD = 2e10
 #: kernel values that the CPU computes in float64 in negligible time
 DOUBLE_KERNELS_ON_CPU = 1e9
 #: a few times the rounding error of float32 in the eigenvalues of k(landmarks, landmarks), relative to the largest
-JITTER = 1e-6
+LANDMARK_JITTER = 1e-6
 #: landmarks up to which L⁻¹ of their kernel matrix LLᵀ takes negligible time
 MAX_FACTORED_LANDMARKS = 20_000
 
@@ -37,8 +37,7 @@ def worth_double(X: Any, columns: float) -> bool:
     import torch
 
     return bool(
-        X.dtype == torch.float64
-        or len(X) * columns <= (DOUBLE_KERNELS_ON_CARD if X.is_cuda else DOUBLE_KERNELS_ON_CPU)
+        X.dtype == torch.float64 or len(X) * columns <= (DOUBLE_KERNELS_ON_CARD if X.is_cuda else DOUBLE_KERNELS_ON_CPU)
     )
 
 
@@ -188,7 +187,7 @@ class LandmarkTensors(MappedTensors):
         if back is not None:
             # the squared length of a column is the inverse of an eigenvalue
             lengths = np.einsum("ij,ij->j", back, back)
-            precise = lengths * (0.0 if double else JITTER) <= lengths.min(initial=np.inf)
+            precise = lengths * (0.0 if double else LANDMARK_JITTER) <= lengths.min(initial=np.inf)
             return cls(X, intercept, kernel, landmarks, like(back[:, precise], X, dtype=torch.float64))
         if double and len(landmarks) <= max_factored:
             L = landmark_factor(kernel, landmarks)
@@ -196,7 +195,7 @@ class LandmarkTensors(MappedTensors):
                 identity = torch.eye(len(L), dtype=L.dtype, device=L.device)
                 return cls(X, intercept, kernel, landmarks, torch.linalg.solve_triangular(L.T, identity, upper=True))
         design = cls(X, intercept, kernel, landmarks)
-        return design if double else replace(design, jitter=JITTER * design._largest_eigenvalue())
+        return design if double else replace(design, jitter=LANDMARK_JITTER * design._largest_eigenvalue())
 
     def _largest_eigenvalue(self) -> float:
         """Estimate the largest eigenvalue of k(landmarks, landmarks) by five steps of the power method."""

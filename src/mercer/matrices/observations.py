@@ -13,6 +13,7 @@ from mercer.matrices._base import Design
 from mercer.matrices.coordinates import Coordinates
 from mercer.matrices.dense import DenseDesign, is_block
 
+
 @dataclass(frozen=True, eq=False)
 class OnePass:
     """A dense matrix for compiled loops that read it once, and the conversion of their products to working coordinates.

@@ -415,7 +415,7 @@ class StreamedObservations(Streamed):
     survey: Survey
     #: the random sample
     sample: Observations
-    #: point and sums of the last pass, for a call at the same point
+    #: statistic of the last pass, reused by a request that it covers
     last_pass: list[Any] = field(default_factory=list)
 
     streamed: ClassVar[bool] = True

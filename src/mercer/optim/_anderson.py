@@ -25,7 +25,7 @@ class AndersonAcceleration:
 
     Examples
     --------
-    >>> acceleration, x = Anderson(memory=2), np.array([4.0])
+    >>> acceleration, x = AndersonAcceleration(memory=2), np.array([4.0])
     >>> for _ in range(3):  # x → 1 + x/2 is linear, so that one extrapolation finds its fixed point
     ...     x = acceleration.propose(x, 1 - x / 2)
     >>> x

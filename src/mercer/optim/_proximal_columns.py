@@ -39,19 +39,23 @@ class DesignColumns:
         The columns.
     exact : bool
         Whether to copy entries in float64, for designs whose columns are nearly dependent.
+    many : int
+        Number of stored entries from which on they are copied in float32 unless `exact`.
+    serial : int
+        Number of stored entries up to which a pass over sparse columns takes one thread.
     """
 
-    def __init__(self, design: Design, *, exact: bool = False) -> None:
+    def __init__(self, design: Design, *, exact: bool = False, many: int = MANY, serial: int = SMALL) -> None:
         self.n_rows, self.n_columns = design.n_rows, design.n_columns
         places = np.arange(len(design.coordinates.shift))
         parts = design.placed_parts() if isinstance(design, MixedDesign) else [(design, places)]
-        many = sum(map(_stored_entries, (part for part, _ in parts))) >= MANY
+        has_many = sum(map(_stored_entries, (part for part, _ in parts))) >= many
         #: type of stored entries, and of the numbers that a sweep keeps for each row
-        self.dtype = np.dtype(np.float32 if many and not exact else np.float64)
+        self.dtype = np.dtype(np.float32 if has_many and not exact else np.float64)
         self._parts: list[Part] = []
         self._part, self._place = np.zeros((2, self.n_columns), dtype=np.intp)
         for part, where in parts:
-            self._add(_columns(part, self.dtype), places[where])
+            self._add(_columns(part, self.dtype, serial), places[where])
             if isinstance(part, SparseDesign) and part.coordinates.shifted:
                 shifted = np.flatnonzero(part.coordinates.shift)
                 self._add(_shifted_columns(part, shifted), places[where][shifted])
@@ -170,8 +174,8 @@ class DensePart:
 class StoredPart:
     """Sparse columns: the entries of a matrix in column order, in working coordinates."""
 
-    def __init__(self, by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any) -> None:
-        self.n_rows = n_rows
+    def __init__(self, by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any, serial: int) -> None:
+        self.n_rows, self._serial = n_rows, serial
         self._entries = _transpose_entries(by_rows, first, n_rows, scale, dtype)
         if loops.has_duplicates(self._entries.indptr, self._entries.indices):
             matrix = self._matrix()
@@ -194,7 +198,7 @@ class StoredPart:
         """Return blocks of columns with about the same number of entries."""
         indptr = self._entries.indptr
         ends = (indptr[ids + 1] - indptr[ids]).cumsum()
-        if not len(ids) or ends[-1] <= SMALL:
+        if not len(ids) or ends[-1] <= self._serial:
             return [slice(0, len(ids))]
         cuts = np.searchsorted(ends, ends[-1] * np.arange(1, BLOCKS) / BLOCKS)
         return [slice(a, b) for a, b in zip((0, *cuts), (*cuts, len(ids)), strict=True)]
@@ -235,15 +239,15 @@ def _stored_entries(design: Design) -> int:
     return design.n_rows * len(design.cells.begins) if isinstance(design, CodesDesign) else 0
 
 
-def _columns(design: Design, dtype: Any) -> Part:
+def _columns(design: Design, dtype: Any, serial: int) -> Part:
     coordinates = design.coordinates
     if isinstance(design, DenseDesign):
         X = design.X if design.X.dtype in (np.float32, np.float64) else design.X.astype(np.float64)
         return DensePart(DenseColumns(X, coordinates.shift, coordinates.scale))
     if isinstance(design, SparseDesign):
-        return StoredPart(design.entries, design.start, design.n_rows, coordinates.scale, dtype)
+        return StoredPart(design.entries, design.start, design.n_rows, coordinates.scale, dtype, serial)
     assert isinstance(design, CodesDesign)
-    return StoredPart(_one_hot_entries(design), 0, design.n_rows, coordinates.scale, dtype)
+    return StoredPart(_one_hot_entries(design), 0, design.n_rows, coordinates.scale, dtype, serial)
 
 
 def _shifted_columns(design: SparseDesign, ids: Array) -> DensePart:

@@ -366,13 +366,13 @@ class ResidualWorkingSet:
     """Columns `ids` with coefficients w, and the negative gradient v of each row, from which a unit of X w subtracts h.
 
     The objective is Σ v²/2h + penalty, up to a constant. If `centred`, an intercept keeps Σ v at zero. Sweeps are
-    accelerated by Anderson's method; an extrapolation that does not lower the objective is rejected. With more columns
-    than rows and squared penalties for all, the minimum for the present signs is a linear system of the size of the
-    rows (Woodbury's identity), which is solved from time to time.
+    accelerated by Anderson's method with `memory` earlier sweeps; an extrapolation that does not lower the objective is
+    rejected. With more columns than rows and squared penalties for all, the minimum for the present signs is a linear
+    system of the size of the rows (Woodbury's identity), which is solved from time to time.
     """
 
-    def __init__(self, columns: MatrixColumns, ids: Array, h: Array, *, centred: bool) -> None:
-        self._columns, self.ids, self._h, self._centred = columns, ids, h, centred
+    def __init__(self, columns: MatrixColumns, ids: Array, h: Array, *, centred: bool, memory: int = MEMORY) -> None:
+        self._columns, self.ids, self._h, self._centred, self._memory = columns, ids, h, centred, memory
         self._curvature = columns.squares(ids, h)
         with np.errstate(divide="ignore"):
             self._inverse = np.where(h > 0, 1 / h, 0.0)
@@ -385,7 +385,7 @@ class ResidualWorkingSet:
     def solve(self, penalty: GapPenalty, target: float, most: int) -> int:
         """Sweep until a sweep lowers the objective by no more than `target`; return the number of sweeps."""
         penalty = penalty.select(self.ids)
-        k, anderson = len(self.ids), AndersonAcceleration(MEMORY)
+        k, anderson = len(self.ids), AndersonAcceleration(self._memory)
         patience = self._patience(penalty)
         for sweeps in range(1, most + 1):
             before = np.concatenate([self.w, self.v])
@@ -394,7 +394,7 @@ class ResidualWorkingSet:
                 return sweeps
             if sweeps % patience == 0:
                 self._newton(penalty)
-                anderson = AndersonAcceleration(MEMORY)
+                anderson = AndersonAcceleration(self._memory)
                 continue
             leap = anderson.propose(before, np.concatenate([self.w, self.v]) - before)
             self._try(penalty, leap[:k].copy(), leap[k:].copy())

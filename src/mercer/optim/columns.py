@@ -63,21 +63,36 @@ class MatrixColumns(ABC):
 
 
 class DenseColumns(MatrixColumns):
-    """Columns of a contiguous float matrix in either order, not copied; another layout is copied."""
+    """Columns of a contiguous float matrix in either order, not copied; another layout is copied.
 
-    def __init__(self, X: Array, centre: Array, scale: Array) -> None:
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+        The matrix.
+    centre, scale : array of shape (n_columns,)
+        What is subtracted from each column, and what it is divided by.
+    serial : int
+        Entries up to which a pass over the columns takes one thread.
+    copied : int
+        Bytes of columns that are copied at once.
+    """
+
+    def __init__(
+        self, X: Array, centre: Array, scale: Array, *, serial: int = WORTH_THREADS, copied: int = COPIED
+    ) -> None:
         self.X = X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X)
         self.n_rows, self.n_columns = X.shape
         self.centre, self.scale = centre, scale
+        self._serial, self._copied = serial, copied
 
     @property
     def _by_column(self) -> bool:
         return bool(self.X.flags.f_contiguous)
 
     @classmethod
-    def standardise(cls, X: Array, weight: Array, *, centred: bool) -> tuple[DenseColumns, Array]:
+    def standardise(cls, X: Array, weight: Array, *, centred: bool, **options: int) -> tuple[DenseColumns, Array]:
         """Return columns about their weighted means (if `centred`), scaled to length about 1, and squared lengths."""
-        columns = cls(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        columns = cls(X, np.zeros(X.shape[1]), np.ones(X.shape[1]), **options)
         squares = np.zeros(X.shape[1])
         by_column = columns._by_column
         loop = loops.moments_by_column if by_column else loops.moments_by_row
@@ -93,7 +108,7 @@ class DenseColumns(MatrixColumns):
         count = self.n_columns if count is None else count
         size = BLOCK if self._by_column else loops.WIDTH
         blocks = row_blocks(count, size)
-        if count * self.n_rows <= WORTH_THREADS:
+        if count * self.n_rows <= self._serial:
             for block in blocks:
                 work(block.start, block.stop)
         else:
@@ -134,7 +149,7 @@ class DenseColumns(MatrixColumns):
         return np.ascontiguousarray(part.T, dtype=np.float64)
 
     def _row_blocks(self, width: int) -> list[slice]:
-        return row_blocks(self.n_rows, max(256, COPIED // (8 * max(1, width))))
+        return row_blocks(self.n_rows, max(256, self._copied // (8 * max(1, width))))
 
     def combination(self, ids: Array, W: Array) -> Array:
         out = np.zeros((len(W), self.n_rows))
@@ -167,7 +182,7 @@ class DenseColumns(MatrixColumns):
 
     def chunks(self, ids: Array) -> list[slice]:
         """Return blocks of columns that are copied at once."""
-        return row_blocks(len(ids), max(16, COPIED // (8 * max(1, self.n_rows))))
+        return row_blocks(len(ids), max(16, self._copied // (8 * max(1, self.n_rows))))
 
     def squares(self, ids: Array, h: Array) -> Array:
         return np.concatenate([np.square(self.gather(ids[part])) @ h for part in self.chunks(ids)] or [np.zeros(0)])
@@ -206,7 +221,7 @@ class SparseColumns(MatrixColumns):
 
     @classmethod
     def standardise(cls, X: Any, weight: Array, *, centred: bool) -> tuple[SparseColumns, Array]:
-        """Return centred and scaled columns and their squared lengths, as `DenseColumns.standardised` does."""
+        """Return centred and scaled columns and their squared lengths, as `DenseColumns.standardise` does."""
         columns = cls(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
         total = weight.sum()
         second = columns.squares(columns.all_ids(), weight)

@@ -215,8 +215,9 @@ class LassoPath:
         most_sweeps: int,
         screening: bool,
         gram: Array | None = None,
+        max_gram: int = MOST_GRAM,
     ) -> None:
-        self._regression, self._base, self._screening = regression, penalty, screening
+        self._regression, self._base, self._screening, self._max_gram = regression, penalty, screening, max_gram
         self._relative, self._most = tolerance, most_sweeps
         self._tolerance = tolerance * regression.scale
         self._closer = CLOSER * self._tolerance
@@ -272,7 +273,7 @@ class LassoPath:
     def _most_gram(self) -> int:
         """Return the columns up to which a Gram matrix is kept: with a squared penalty at most twice the rows."""
         n = len(self._regression.target)
-        return min(MOST_GRAM, max(FIRST_COLUMNS, 2 * n)) if self._base.l2.all() else MOST_GRAM
+        return min(self._max_gram, max(FIRST_COLUMNS, 2 * n)) if self._base.l2.all() else self._max_gram
 
     def solve_along(self, multipliers: Array) -> Iterator[Solution]:
         """Yield the solutions for the multipliers, in their order."""
@@ -372,9 +373,8 @@ class LassoPath:
         if np.isfinite(self._at):
             ahead = self._at - multiplier
             if self._trend is None:
-                threshold = (
-                    l1 - self._base.times(ahead).l1
-                )  # sequential strong rule: slopes seldom change faster than penalties
+                # sequential strong rule: slopes seldom change faster than penalties
+                threshold = l1 - self._base.times(ahead).l1
             else:
                 size = self._base.pull(self.here.c - ahead * self._trend)
                 threshold = l1 - self._base.times(MARGIN * ahead).l1
@@ -463,6 +463,7 @@ def solve_path(
     most_sweeps: int = MOST_SWEEPS,
     screening: bool = True,
     gram: Array | None = None,
+    max_gram: int = MOST_GRAM,
 ) -> list[Solution]:
     """Minimise ½ Σ weight (y − b − X β)² + m (Σ l1 |β − mean| + ½ Σ l2 (β − mean)²) for each multiplier m.
 
@@ -492,6 +493,8 @@ def solve_path(
         Whether columns that cannot matter are skipped; the solution is the same.
     gram : array of shape (p, p), optional
         Σ weight (x − x̄)(x − x̄)ᵀ, if known.
+    max_gram : int
+        Columns up to which a Gram matrix is kept.
 
     Returns
     -------
@@ -507,7 +510,15 @@ def solve_path(
     """
     regression = WorkingRegression.of(X, y, weight, strengths.mean, intercept=fit_intercept)
     penalty = regression.penalty(strengths, positive=positive)
-    path = LassoPath(regression, penalty, tolerance=tolerance, most_sweeps=most_sweeps, screening=screening, gram=gram)
+    path = LassoPath(
+        regression,
+        penalty,
+        tolerance=tolerance,
+        most_sweeps=most_sweeps,
+        screening=screening,
+        gram=gram,
+        max_gram=max_gram,
+    )
     solutions: list[Solution] = []
     with keep_on_interrupt(lambda: [*solutions, path.unfinished()], "the coefficients found so far are kept"):
         path.begin(start)

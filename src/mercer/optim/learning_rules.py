@@ -224,12 +224,7 @@ class LabelledRows:
     @cached_property
     def largest_eigenvalue(self) -> float:
         """Return λmax(XᵀWX) for X with its column of ones; for many columns a close lower bound."""
-        design = self.observations.design
-        with np.errstate(over="ignore", invalid="ignore"), blas_for(design.n_columns):
-            if design.n_columns > FEW_COLUMNS:
-                return _power_iteration(design, self._weight)
-            gram = design.gram(self._weight)
-            return float(np.linalg.eigvalsh(gram)[-1]) if np.isfinite(gram).all() else np.inf
+        return largest_eigenvalue(self.observations.design, self._weight)
 
     @cached_property
     def spread(self) -> RowSpread:
@@ -282,15 +277,19 @@ def _squared(X: Any) -> Any:
     return squares
 
 
-def _power_iteration(design: Design, weight: Array) -> float:
-    """Return a lower bound of λmax(XᵀWX), close after `POWERS` products."""
-    v, size = np.random.default_rng(0).standard_normal(design.n_columns), 0.0
-    for _ in range(POWERS):
-        v = design.transposed_times(weight * design.times(v / np.linalg.norm(v)))
-        size = float(np.linalg.norm(v))
-        if size == 0 or not np.isfinite(size):
-            break
-    return size
+def largest_eigenvalue(design: Design, weight: Array, *, max_gram: int = FEW_COLUMNS) -> float:
+    """Return λmax(XᵀWX); for more than `max_gram` columns a lower bound, close after `POWERS` power iterations."""
+    with np.errstate(over="ignore", invalid="ignore"), blas_for(design.n_columns):
+        if design.n_columns <= max_gram:
+            gram = design.gram(weight)
+            return float(np.linalg.eigvalsh(gram)[-1]) if np.isfinite(gram).all() else np.inf
+        v, size = np.random.default_rng(0).standard_normal(design.n_columns), 0.0
+        for _ in range(POWERS):
+            v = design.transposed_times(weight * design.times(v / np.linalg.norm(v)))
+            size = float(np.linalg.norm(v))
+            if size == 0 or not np.isfinite(size):
+                break
+        return size
 
 
 # Learning rates

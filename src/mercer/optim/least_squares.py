@@ -40,7 +40,7 @@ from mercer.optim.problem import Problem
 from mercer.optim.streamed_rows import StreamedRows
 from mercer.stats.base import silence_infinities
 from mercer.stats.normal_equations import CrossProducts, NormalEquations, RFactor, Triangle
-from mercer.stats.tiles import NEAR_ZERO, WIDE_TILE, to_dense
+from mercer.stats.tiles import UNSHIFTED_SPREADS, WIDE_TILE_BYTES, to_dense
 
 # The triangle R: rank, minimum norm, penalties, and the inverse of RᵀR
 
@@ -468,9 +468,10 @@ class WideLeastSquares:
     y: Array  # (rows, targets): √weight · (y − mean)
     root: Array  # (rows, 1): √weight
     mean: tuple[Array, Array]
+    tile_bytes: int = WIDE_TILE_BYTES
 
     @classmethod
-    def of(cls, rows: LeastSquaresRows, *, intercept: bool) -> WideLeastSquares:
+    def of(cls, rows: LeastSquaresRows, *, intercept: bool, tile_bytes: int = WIDE_TILE_BYTES) -> WideLeastSquares:
         X, Y, weight = rows.X, rows.Y, rows.weight
         if weight is not None and not weight.all():
             X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
@@ -482,15 +483,13 @@ class WideLeastSquares:
         root = np.ones((len(Y), 1)) if weight is None else np.sqrt(weight)[:, None]
         mean = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
         if intercept:
-            mean = (
-                np.concatenate([_weighted_mean(tile, weight) for _, tile in column_tiles(X)]),
-                _weighted_mean(Y, weight),
-            )
-        return cls(X, root * (Y - mean[1]), root, mean)
+            x = np.concatenate([_weighted_mean(tile, weight) for _, tile in column_tiles(X, tile_bytes)])
+            mean = x, _weighted_mean(Y, weight)
+        return cls(X, root * (Y - mean[1]), root, mean, tile_bytes)
 
     def tiles(self) -> Iterator[tuple[slice, Array]]:
         """Yield a few columns at a time, for all rows."""
-        for columns, tile in column_tiles(self.X):
+        for columns, tile in column_tiles(self.X, self.tile_bytes):
             yield columns, self.root * (tile - self.mean[0][columns])
 
     def whole(self) -> Array:
@@ -512,7 +511,7 @@ class WideLeastSquares:
         raw = (self.X @ self.X.T).toarray()
         across = np.asarray(self.X @ mean)[:, None]
         centred = raw - across - across.T + mean @ mean
-        if np.trace(raw) > NEAR_ZERO**2 * np.trace(centred):
+        if np.trace(raw) > UNSHIFTED_SPREADS**2 * np.trace(centred):
             return None
         return np.asarray(self.root * centred * self.root.T)
 
@@ -581,9 +580,9 @@ def solve_by_singular_values(wide: WideLeastSquares, alpha: Array, precision: fl
     return wide.solution(w, left, left_out, "singular values", **known)
 
 
-def column_tiles(X: Any) -> Iterator[tuple[slice, Array]]:
-    """Yield a few columns at a time, dense."""
-    for columns in row_blocks(X.shape[1], max(1, WIDE_TILE // (8 * max(1, X.shape[0])))):
+def column_tiles(X: Any, tile_bytes: int = WIDE_TILE_BYTES) -> Iterator[tuple[slice, Array]]:
+    """Yield a few columns at a time, dense, in about `tile_bytes` bytes."""
+    for columns in row_blocks(X.shape[1], max(1, tile_bytes // (8 * max(1, X.shape[0])))):
         yield columns, to_dense(X[:, columns])
 
 
@@ -601,23 +600,27 @@ ITERATIVE_PATH = "conjugate gradients"
 
 
 def solve_by_conjugate_gradients(
-    rows: LeastSquaresRows, alpha: Array, *, intercept: bool, tolerance: float, most_steps: int | None = None
+    rows: LeastSquaresRows,
+    alpha: Array,
+    *,
+    intercept: bool,
+    tolerance: float,
+    most_steps: int | None = None,
+    block_rows: int | None = None,
 ) -> Solution:
     """Minimise Σ weight (y − X w − b)² + alpha ‖w‖² for each target; see `least_squares`.
 
-    Fewer rows than columns, all penalised, are solved in the space of the rows: (X Xᵀ + alpha) α = y, w = Xᵀα.
+    Fewer rows than columns, all penalised, are solved in the space of the rows: (X Xᵀ + alpha) α = y, w = Xᵀα. Rows are
+    multiplied `block_rows` at a time, by default as many as fit in a block.
     """
-    products = CentredProducts(rows, intercept)
+    products = CentredProducts(rows, intercept, block_rows)
     if not np.isfinite(products.right).all():
         raise NonFiniteError(NOT_FINITE)
     on_rows = rows.shape[0] < rows.shape[1] and bool((alpha > 0).all())
     finish = products.from_dual if on_rows else products.finish
+    iterate = _iterate_on_rows if on_rows else _iterate_on_columns
     try:
-        solution = (
-            _iterate_on_rows(products, alpha, tolerance, most_steps)
-            if on_rows
-            else _iterate_on_columns(products, alpha, tolerance, most_steps)
-        )
+        solution = iterate(products, alpha, tolerance, most_steps)
     except FitInterrupted as interruption:
         interruption.solution = finish(interruption.solution)
         raise
@@ -649,13 +652,15 @@ class CentredProducts:
 
     rows: LeastSquaresRows
     intercept: bool
+    #: rows that are multiplied at once; as many as fit in a block by default
+    block_rows: int | None = None
 
     @cached_property
     def blocks(self) -> list[tuple[Any, Array, Array]]:
         """Return views of the rows: X, y and weight."""
         n, weight = len(self.rows), self.rows.weight
         every = np.ones(n) if weight is None else weight
-        blocks = row_blocks(n, rows_per_block(self.rows.held))
+        blocks = row_blocks(n, rows_per_block(self.rows.held) if self.block_rows is None else self.block_rows)
         return [(self.rows.view(rows), self.rows.Y[rows], every[rows]) for rows in blocks]
 
     def _sum(self, of_block: Callable[[tuple[Any, Array, Array]], Array]) -> Array:
@@ -686,9 +691,8 @@ class CentredProducts:
     def gram_times(self, v: Array) -> Array:
         """Return XᵀX v, in one pass."""
         x, _ = self.mean
-        v = (
-            v[:, 0] if (is_single := v.shape[1] == 1) else v
-        )  # products with vectors are faster than with matrices of one column
+        is_single = v.shape[1] == 1
+        v = v[:, 0] if is_single else v  # products with vectors are faster than with matrices of one column
         level = x @ v
 
         def of_block(block: tuple[Any, Array, Array]) -> Array:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,12 +35,6 @@ TOLERANCE = 1e-8
 MOST_STEPS = 100
 #: share of the rows in a sample
 SAMPLE_SHARE = 1 / 16
-#: smallest number of sampled rows per column
-SAMPLE_PER_COLUMN = 100
-#: smallest number of sampled rows
-SMALLEST_SAMPLE = 10_000
-#: rows from which on the fit to a sample begins at the fit to a smaller sample
-NESTED = 250_000
 #: tolerance for a sample, in its own standard errors
 SAMPLE_TOLERANCE = 1e-2
 #: rows below which a gradient costs as much as a Hessian
@@ -78,6 +73,23 @@ TINY = float(np.finfo(float).tiny)
 MOST_IN_VAIN = 5
 
 
+class NewtonSampling(NamedTuple):
+    """Options for the sample of the rows whose minimiser is the start."""
+
+    #: smallest number of rows
+    smallest: int = 10_000
+    #: smallest number of rows per column
+    per_column: int = 100
+    #: rows from which on the fit to the sample begins at the fit to a smaller sample
+    nested: int = 250_000
+    #: maximum number of Newton steps for the sample
+    most_steps: int = MOST_STEPS
+
+
+#: the default sample
+SAMPLING = NewtonSampling()
+
+
 def solve(
     problem: Problem,
     start: Array | None = None,
@@ -85,6 +97,7 @@ def solve(
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
     progress: Progress | None = None,
+    sampling: NewtonSampling = SAMPLING,
 ) -> Solution:
     """Minimise a smooth problem.
 
@@ -100,6 +113,8 @@ def solve(
         Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and λ.
+    sampling : NewtonSampling
+        Options for the sample that gives the start.
 
     Returns
     -------
@@ -112,7 +127,7 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # overflow leads to a certificate of NaN
-        descent = NewtonDescent(problem, start, tolerance, progress)
+        descent = NewtonDescent(problem, start, tolerance, progress, sampling)
         with keep_on_interrupt(descent.solution):
             descent.run(most_steps)
         return descent.solution()
@@ -126,17 +141,20 @@ class NewtonSample:
     curvature: Curvature
 
 
-def sample_start(problem: Problem, tolerance: float = SAMPLE_TOLERANCE) -> NewtonSample | None:
+def sample_start(
+    problem: Problem, tolerance: float = SAMPLE_TOLERANCE, sampling: NewtonSampling = SAMPLING
+) -> NewtonSample | None:
     """Fit evenly spaced rows; return None if there are too few rows to gain by it."""
     n = len(problem.observations)
-    rows = max(SMALLEST_SAMPLE, SAMPLE_PER_COLUMN * problem.n_columns, int(SAMPLE_SHARE * n))
+    rows = max(sampling.smallest, sampling.per_column * problem.n_columns, int(SAMPLE_SHARE * n))
     some = problem.observations.some(rows, of=4)
     if some is None:
         return None
     share = len(some) / n
     tolerance = tolerance if share < 1 else TOLERANCE
-    descent = NewtonDescent(problem.on(some), None if len(some) >= NESTED else problem.start(), tolerance, None)
-    descent.run(MOST_STEPS)
+    start = None if len(some) >= sampling.nested else problem.start()
+    descent = NewtonDescent(problem.on(some), start, tolerance, None, sampling)
+    descent.run(sampling.most_steps)
     if not (descent.is_short and (descent.is_fresh or descent.refresh())):
         return None  # the sample has no minimum, perhaps being separable
     return NewtonSample(descent.w, descent.curvature.scaled_by(1 / share))
@@ -152,13 +170,20 @@ def is_hessian_cheap(problem: Problem) -> bool:
 class NewtonDescent:
     """Newton steps from a start; the last point is the best so far."""
 
-    def __init__(self, problem: Problem, start: Array | None, tolerance: float, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        start: Array | None,
+        tolerance: float,
+        progress: Progress | None,
+        sampling: NewtonSampling = SAMPLING,
+    ) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
         self._cheap = not is_hessian_cheap(problem)
         self._bounding = self._measured = False
         # an expected Hessian may be wrong by a factor even near the optimum: corrections by steps are kept
         self._expected = not getattr(problem, "exact_hessian", True)
-        sample = sample_start(problem) if start is None else None
+        sample = sample_start(problem, sampling=sampling) if start is None else None
         self._model = CorrectedHessian(Curvature.of(np.eye(problem.n_columns)) if sample is None else sample.curvature)
         begin = problem.start() if start is None else np.array(start, dtype=float)
         self.w = begin if sample is None else sample.w
@@ -198,9 +223,8 @@ class NewtonDescent:
 
     def run(self, most_steps: int) -> None:
         """Step until the gradient is short enough or no step lowers the objective; do nothing if it is not finite."""
-        if not np.isfinite(
-            self.here.value + self.length
-        ):  # non-finite rows without weight make only the gradient non-finite
+        # non-finite rows without weight make only the gradient non-finite
+        if not np.isfinite(self.here.value + self.length):
             return
         monitor = StallMonitor(self.length)
         for number in range(1, most_steps + 1):

@@ -31,7 +31,7 @@ from mercer.families import loss_loops
 from mercer.families.response import Response, Slopes
 from mercer.matrices import Design, Observations
 from mercer.matrices.squares import column_squares
-from mercer.optim._proximal_columns import DesignColumns
+from mercer.optim._proximal_columns import MANY, DesignColumns
 from mercer.optim._working_sets import GramWorkingSet
 from mercer.optim.certificate import Certificate, Progress, Solution, keep_on_interrupt, subgradient_certificate
 from mercer.optim.curvature import Curvature
@@ -191,10 +191,37 @@ class ProximalExpansion(Protocol):
 
 
 class ProximalModel:
-    """Quadratic models of the losses plus the penalty, with a Gram matrix that is kept between them."""
+    """Quadratic models of the losses plus the penalty, with a Gram matrix that is kept between them.
 
-    def __init__(self, design: Design, penalty: GapPenalty) -> None:
+    Parameters
+    ----------
+    design : Design
+        The columns.
+    penalty : GapPenalty
+        The penalty of their coefficients.
+    full_columns : int
+        Number of columns up to which all of them are in the model, with products by the design.
+    first_columns : int
+        Number of dense columns that the first model may add; later ones may double their number.
+    max_gram : int
+        Number of columns up to which their Gram matrix is computed.
+    many : int
+        Number of stored entries from which on they are copied in float32.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        penalty: GapPenalty,
+        *,
+        full_columns: int = FULL_COLUMNS,
+        first_columns: int = FIRST_COLUMNS,
+        max_gram: int = MOST_GRAM,
+        many: int = MANY,
+    ) -> None:
         self._design, self._penalty = design, penalty
+        self._first_columns, self._max_gram, self._many = first_columns, max_gram, many
+        self._is_full = design.n_columns <= full_columns
         self._exact = False
         self._set: GramWorkingSet | None = None
         self._h = np.zeros(0)
@@ -204,7 +231,7 @@ class ProximalModel:
     @cached_property
     def columns(self) -> DesignColumns:
         """Return the columns of the design, in float32 if there are many and that is precise enough."""
-        return DesignColumns(self._design, exact=self._exact)
+        return DesignColumns(self._design, exact=self._exact, many=self._many)
 
     def forget(self) -> None:
         """Drop the Gram matrix."""
@@ -242,12 +269,12 @@ class ProximalModel:
 
     def _select_columns(self, place: ProximalExpansion) -> Array:
         """Return unpenalised columns, those away from their means, and those with the steepest slopes."""
-        if self._design.n_columns <= FULL_COLUMNS:
+        if self._is_full:
             return np.arange(self._design.n_columns)
         away = (place.u != 0) | self._penalty.free
         pull = np.where(away, 0.0, self._penalty.violations(place.u, place.c))
         new = np.flatnonzero(pull > 0)
-        most = max(FIRST_COLUMNS, int(away.sum()))
+        most = max(self._first_columns, int(away.sum()))
         if self.columns.numbers(new)[0] > most:
             new = new[np.argpartition(-pull[new], most)[:most]]
         away[new] = True
@@ -255,15 +282,15 @@ class ProximalModel:
 
     def _uses_gram(self, ids: Array) -> bool:
         """Return whether a Gram matrix of the columns is worth its cost."""
-        if self._design.n_columns <= FULL_COLUMNS:
+        if self._is_full:
             return True
-        return len(ids) <= MOST_GRAM and self.columns.numbers(ids)[1] <= MOST_STORED * self._design.n_rows
+        return len(ids) <= self._max_gram and self.columns.numbers(ids)[1] <= MOST_STORED * self._design.n_rows
 
     def _prepare(self, ids: Array, h: Array) -> None:
         """Provide the Gram matrix of these columns, at curvatures near h."""
         change = float(np.abs(h - self._h).sum()) if self._set is not None else np.inf
         new = ids if self._set is None else ids[~self._set.member[ids]]
-        if self._set is None or change > STALE * self._h.sum() or len(self._set) + len(new) > MOST_GRAM:
+        if self._set is None or change > STALE * self._h.sum() or len(self._set) + len(new) > self._max_gram:
             self._h, change = h, 0.0
             self._set = self._gram_set(ids)
         else:
@@ -272,7 +299,7 @@ class ProximalModel:
 
     def _gram_set(self, ids: Array) -> GramWorkingSet:
         columns: Any = self.columns
-        if self._design.n_columns <= FULL_COLUMNS:
+        if self._is_full:
             return GramWorkingSet.of_gram(columns, self._design.gram(self._h))
         made = GramWorkingSet(columns, self._h)
         made.grow(ids)
@@ -375,12 +402,21 @@ class ProximalIterate(ProximalPoint):
 class ProximalDescent:
     """Proximal Newton steps from a start; the last point is the best so far."""
 
-    def __init__(self, problem: Problem, start: Array | None, tolerance: float, progress: Progress | None) -> None:
-        self._problem, self._tolerance, self._progress = problem, tolerance, progress
+    def __init__(
+        self,
+        problem: Problem,
+        start: Array | None,
+        tolerance: float,
+        progress: Progress | None,
+        *,
+        model: ProximalModel | None,
+        max_free: int,
+    ) -> None:
+        self._problem, self._tolerance, self._progress, self._max_free = problem, tolerance, progress, max_free
         self._design, self._mean = problem.observations.design, problem.strengths.mean
         self._losses = ProximalLosses(problem.observations, problem.response)
         self._penalty = GapPenalty(problem.strengths.l1, problem.strengths.l2)
-        self._model = ProximalModel(self._design, self._penalty)
+        self._model = ProximalModel(self._design, self._penalty) if model is None else model
         begin = problem.start() if start is None else np.array(start, dtype=float)
         first = self._evaluate(begin - self._mean)
         #: the penalty without strengths that are lost in the rounding of slopes
@@ -455,7 +491,7 @@ class ProximalDescent:
         free, h = self._free, there.slopes.second
         if not len(free) or not np.isfinite(there.value):
             return np.zeros(len(free))
-        if len(free) > MOST_FREE:
+        if len(free) > self._max_free:
             return _divide_by_curvature(c[free], self._model.columns.squares(free, h))
         return Curvature.of(self._model.columns.gram(free, free, h)).solve(c[free])
 
@@ -542,6 +578,8 @@ def solve(
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
     progress: Progress | None = None,
+    model: ProximalModel | None = None,
+    max_free: int = MOST_FREE,
 ) -> Solution:
     """Minimise a problem whose penalty may have absolute values.
 
@@ -558,6 +596,10 @@ def solve(
         Maximum number of Newton steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective, and the duality gap as a portion of it.
+    model : ProximalModel, optional
+        The quadratic model of each step; one with default options by default.
+    max_free : int
+        Unpenalised coefficients up to which their Hessian is formed.
 
     Returns
     -------
@@ -569,7 +611,7 @@ def solve(
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     """
-    descent = ProximalDescent(problem, start, tolerance, progress)
+    descent = ProximalDescent(problem, start, tolerance, progress, model=model, max_free=max_free)
     with keep_on_interrupt(descent.solution):
         descent.run(most_steps)
     return descent.solution()

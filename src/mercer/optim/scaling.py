@@ -197,9 +197,13 @@ MORE_IN_MEMORY = 10
 SAMPLE_SHRINKAGE = 1e-3
 
 
-def choose_scaling(problem: Problem, w: Array) -> Scaling:
-    """Return variables in which the Hessian at `w` is close to the identity: by Woodbury, a sample, or the diagonal."""
-    if problem.n_columns <= MOST_WHITENED:
+def choose_scaling(problem: Problem, w: Array, *, max_factorised: int = MOST_WHITENED) -> Scaling:
+    """Return variables in which the Hessian at `w` is close to the identity.
+
+    For up to `max_factorised` columns it is factorised, from fewer rows than columns by Woodbury's identity, else from
+    a sample of the rows; for more columns only its diagonal is used.
+    """
+    if problem.n_columns <= max_factorised:
         few = woodbury_scaling(problem, w) if len(problem.observations) < problem.n_columns else None
         return few or WhiteningScaling.of(sampled_hessian(problem, w))
     (design, y, weight, _), factor = typical_rows(problem.observations)
@@ -230,19 +234,19 @@ def fit_to_sample(problem: Any, solve: Callable[..., Solution]) -> Array | None:
     return np.asarray(solution.value) if solution.certificate.holds else None
 
 
-def sampled_hessian(problem: Any, w: Array) -> Array:
-    """Return the Hessian at `w`, estimated from evenly spaced rows."""
-    n, p = len(problem.observations), problem.n_columns
+def sampled_hessian(problem: Any, w: Array, *, smallest: int = SMALLEST_SAMPLE) -> Array:
+    """Return the Hessian at `w`, estimated from evenly spaced rows, at least `smallest`."""
+    n, size = len(problem.observations), sample_size(problem.n_columns, smallest)
     # another pass over a source would cost more than many rows in memory
-    some = problem.observations.some(sample_size(p) * (MORE_IN_MEMORY if problem.observations.streamed else 1), of=2)
+    some = problem.observations.some(size * (MORE_IN_MEMORY if problem.observations.streamed else 1), of=2)
     if some is None:
         return np.asarray(problem.at(w, HESSIAN).hessian)
     return extrapolate_hessian(problem.on(some).at(w, HESSIAN).hessian, n / len(some))
 
 
-def sample_size(columns: int) -> int:
-    """Return the number of rows that estimate the Hessian well enough."""
-    return max(SMALLEST_SAMPLE, SAMPLE_PER_COLUMN * columns)
+def sample_size(columns: int, smallest: int = SMALLEST_SAMPLE) -> int:
+    """Return the number of rows that estimate the Hessian well enough, at least `smallest`."""
+    return max(smallest, SAMPLE_PER_COLUMN * columns)
 
 
 def extrapolate_hessian(hessian: Array, factor: float) -> Array:

@@ -237,13 +237,15 @@ class Separation:
         return np.select([self.direction > 0, self.direction < 0], [np.inf, -np.inf], np.nan)
 
 
-def bernoulli(observations: Observations) -> Separation:
+def bernoulli(observations: Observations, *, max_numbers: int = MOST_NUMBERS) -> Separation:
     """Detect separation of responses between 0 and 1.
 
     Parameters
     ----------
     observations : Observations
         `y` is 0 or 1, or a share of several trials in between. Rows of weight 0 do not count.
+    max_numbers : int
+        Largest number of entries of the dense matrix of a programme.
 
     Returns
     -------
@@ -259,26 +261,30 @@ def bernoulli(observations: Observations) -> Separation:
     'none'
     """
     y = observations.y
-    return _separate_signed(observations, np.where(y >= 1, 1.0, np.where(y <= 0, -1.0, 0.0)))
+    sign = np.where(y >= 1, 1.0, np.where(y <= 0, -1.0, 0.0))
+    return _separate_signed(observations, sign, max_numbers=max_numbers)
 
 
-def poisson(observations: Observations) -> Separation:
+def poisson(observations: Observations, *, max_columns: int = MOST_COLUMNS) -> Separation:
     """Detect separation of counts, or of other responses ≥ 0 with a log link and a likelihood that is finite at mean 0.
 
     Parameters
     ----------
     observations : Observations
         Rows of weight 0 do not count.
+    max_columns : int
+        Largest number of columns for which the directions are computed that leave the predictors of positive counts
+        unchanged.
 
     Returns
     -------
     separation : Separation
         Its separated rows have y = 0, and means that converge to 0.
     """
-    return _separate_signed(observations, np.where(observations.y > 0, 0.0, -1.0))
+    return _separate_signed(observations, np.where(observations.y > 0, 0.0, -1.0), max_columns=max_columns)
 
 
-def categorical(observations: Observations, classes: int) -> Separation:
+def categorical(observations: Observations, classes: int, *, max_numbers: int = MOST_NUMBERS) -> Separation:
     """Detect separation of classes under a softmax.
 
     Parameters
@@ -287,6 +293,8 @@ def categorical(observations: Observations, classes: int) -> Separation:
         `y` are codes from 0 to `classes` − 1. Rows of weight 0 do not count.
     classes : int
         Number of classes.
+    max_numbers : int
+        Largest number of entries of the dense matrix of a programme.
 
     Returns
     -------
@@ -295,18 +303,21 @@ def categorical(observations: Observations, classes: int) -> Separation:
         separated from every other class.
     """
     cone = ClassCone(observations.design, observations.y.astype(np.intp), classes, _positive_weight(observations))
-    return _SeparationSearch(cone).run()
+    return _SeparationSearch(cone, max_numbers=max_numbers).run()
 
 
-def _separate_signed(observations: Observations, sign: Array) -> Separation:
+def _separate_signed(
+    observations: Observations, sign: Array, *, max_columns: int = MOST_COLUMNS, max_numbers: int = MOST_NUMBERS
+) -> Separation:
     counted = _positive_weight(observations)
     still = counted & (sign == 0)
     cone = SignedCone(observations.design, np.where(counted, sign, 0.0), counted)
     if not still.any():
-        return _SeparationSearch(cone).run()
-    if (columns := observations.design.n_columns) > MOST_COLUMNS:
+        return _SeparationSearch(cone, max_numbers=max_numbers).run()
+    if (columns := observations.design.n_columns) > max_columns:
         raise _too_many_columns(columns)
-    return _SeparationSearch(cone, InvariantDirections.of(observations.design, still).basis()).run()
+    basis = InvariantDirections.of(observations.design, still).basis()
+    return _SeparationSearch(cone, basis, max_numbers=max_numbers).run()
 
 
 def _too_many_columns(columns: int) -> TooManyColumnsError:
@@ -325,8 +336,8 @@ def _positive_weight(observations: Observations) -> Array:
 class _SeparationSearch:
     """Linear programmes, one after the other, until no row is left or none of the rest can be separated."""
 
-    def __init__(self, cone: Cone, basis: Array | None = None) -> None:
-        self._cone, self._basis = cone, basis
+    def __init__(self, cone: Cone, basis: Array | None = None, *, max_numbers: int = MOST_NUMBERS) -> None:
+        self._cone, self._basis, self._max_numbers = cone, basis, max_numbers
         self._left = cone.counts()
         self._slack = np.zeros(len(self._left))
         self._direction = np.zeros(cone.shape)
@@ -363,7 +374,7 @@ class _SeparationSearch:
             return direction
         rows = _sample_rows(left, self._batch)
         while True:
-            solution, multipliers = _maximise(gain / unit, self._taken(rows))
+            solution, multipliers = maximise(gain / unit, self._taken(rows))
             direction = self._expanded(solution)
             slack = self._cone.times(direction)[left]
             # the gain may be a sum of negligible gains of many rows
@@ -406,7 +417,7 @@ class _SeparationSearch:
         return solution.reshape(self._cone.shape) if self._basis is None else self._basis @ solution
 
     def _taken(self, rows: Array) -> Array:
-        if len(rows) * self._direction.size > MOST_NUMBERS:
+        if len(rows) * self._direction.size > self._max_numbers:
             raise _too_many_columns(self._cone.design.n_columns)
         return self._cone.take(rows) if self._basis is None else self._cone.take(rows) @ self._basis
 
@@ -462,13 +473,13 @@ def _sample_rows(rows: Array, size: int) -> Array:
     return np.sort(np.random.default_rng(0).choice(rows, size, replace=False))
 
 
-def _maximise(gain: Array, rows: Array) -> tuple[Array, Array]:
-    """Maximise gain·γ for rows·γ ≥ 0 and |γ_j| ≤ 1; return γ and multipliers.
+def maximise(gain: Array, rows: Array, **options: float) -> tuple[Array, Array]:
+    """Maximise gain·γ for rows·γ ≥ 0 and |γ_j| ≤ 1; return γ and multipliers, or zeros if the maximum is not found.
 
-    If the maximum is 0, gain + rowsᵀ·multipliers = 0.
+    If the maximum is 0, gain + rowsᵀ·multipliers = 0. The options are those of SciPy's `linprog`.
     """
-    bounds, right = (-1, 1), np.zeros(len(rows))
-    result: Any = linprog(-gain, A_ub=-rows, b_ub=right, bounds=bounds, method="highs", options=HIGHS_OPTIONS)
+    bounds, right, every = (-1, 1), np.zeros(len(rows)), HIGHS_OPTIONS | options
+    result: Any = linprog(-gain, A_ub=-rows, b_ub=right, bounds=bounds, method="highs", options=every)
     if result.x is None:  # without multipliers the certificate does not hold
         return np.zeros(len(gain)), np.zeros(len(rows))
     return result.x, -result.ineqlin.marginals

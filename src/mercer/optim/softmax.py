@@ -21,10 +21,10 @@ from mercer.families.response import SoftmaxResponse
 from mercer.matrices import Observations
 from mercer.matrices.squares import column_squares
 from mercer.optim import lbfgs, newton, row_space
-from mercer.optim import scaling as sampled_scaling
 from mercer.optim.certificate import Progress, Solution
 from mercer.optim.problem import Product, Slope, reduce_cached, sampled_product, standard_error
 from mercer.optim.scaling import (
+    MOST_WHITENED,
     DiagonalScaling,
     RepeatedScaling,
     Scaling,
@@ -171,20 +171,23 @@ class SoftmaxProblem:
         pull = self.strengths.l2[:, None] * (W - self.strengths.mean[:, None])
         return np.asarray((X.T @ slopes + len(X) / len(self.observations) * pull) @ self.axes).ravel()
 
-    def scaling(self) -> Scaling:
-        """Return the scaling by the Hessian if no column had an effect, (variances along B) ⊗ Xᵀdiag(weight)X."""
+    def scaling(self, *, max_factorised: int = MOST_WHITENED) -> Scaling:
+        """Return the scaling by the Hessian if no column had an effect, (variances along B) ⊗ Xᵀdiag(weight)X.
+
+        XᵀX is factorised for up to `max_factorised` columns; for more, only its diagonal is used.
+        """
         variances = self._eigen_axes[1]
         typical = float(np.exp(np.log(variances).mean()))
-        of_each, squares = self._of_each(typical)
+        of_each, squares = self.class_scaling(typical, max_factorised=max_factorised)
         pull = self.strengths.l2.mean()
         with np.errstate(invalid="ignore", divide="ignore"):
             factors = np.sqrt((typical * squares + pull) / (variances * squares + pull))
         return RepeatedScaling(of_each, np.where(np.isfinite(factors), factors, 1.0))
 
-    def _of_each(self, variance: float) -> tuple[Scaling, float]:
+    def class_scaling(self, variance: float, *, max_factorised: int = MOST_WHITENED) -> tuple[Scaling, float]:
         """Return the scaling for a class of that variance, and the mean square of the columns."""
         p, n = self.observations.design.n_columns, len(self.observations)
-        if p > sampled_scaling.MOST_WHITENED:
+        if p > max_factorised:
             (design, _, weight, _), factor = typical_rows(self.observations)
             h = factor * (np.ones(design.n_rows) if weight is None else weight)
             scaling = DiagonalScaling.of(design, variance * h, self.strengths.l2)
@@ -210,6 +213,7 @@ def solve(
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
     progress: Progress | None = None,
+    max_newton: int = MOST_NEWTON,
 ) -> Solution:
     """Minimise a smooth problem: by Newton's method where coefficients or rows are few, else by L-BFGS.
 
@@ -225,6 +229,8 @@ def solve(
         Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the length of the gradient.
+    max_newton : int
+        Coefficients up to which the Hessian of all classes is formed.
 
     Returns
     -------
@@ -237,7 +243,7 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     options = {"tolerance": tolerance, "most_steps": most_steps, "progress": progress}
-    return solve_as_matrix(problem, lambda: _solve(problem, start, **options))
+    return solve_as_matrix(problem, lambda: _solve(problem, start, max_newton, **options))
 
 
 def solve_as_matrix(problem: SoftmaxProblem, solve_for_point: Callable[[], Solution]) -> Solution:
@@ -250,29 +256,37 @@ def solve_as_matrix(problem: SoftmaxProblem, solve_for_point: Callable[[], Solut
     return replace(solution, value=problem.matrix(solution.value))
 
 
-def suits_newton(problem: SoftmaxProblem) -> bool:
-    """Return whether a problem is small enough for Newton's method."""
-    return problem.n_columns <= MOST_NEWTON
+def suits_newton(problem: SoftmaxProblem, max_newton: int = MOST_NEWTON) -> bool:
+    """Return whether a problem has few enough coefficients for Newton's method."""
+    return problem.n_columns <= max_newton
 
 
-def _solve(problem: SoftmaxProblem, start: Array | None, **options: Any) -> Solution:
-    if suits_newton(problem):
+def _solve(problem: SoftmaxProblem, start: Array | None, max_newton: int = MOST_NEWTON, **options: Any) -> Solution:
+    if suits_newton(problem, max_newton):
         return newton.solve(cast(Any, problem), start, **options)
     if row_space.suits(problem):
         return row_space.solve(problem, start, **options)
     return solve_by_lbfgs(problem, start, **options)
 
 
-def solve_by_lbfgs(problem: SoftmaxProblem, start: Array | None, **options: Any) -> Solution:
-    """Minimise by L-BFGS; for a source, start at the fit to its rows in memory, scaled by their curvature."""
+def solve_by_lbfgs(
+    problem: SoftmaxProblem, start: Array | None, *, max_factorised: int = MOST_WHITENED, **options: Any
+) -> Solution:
+    """Minimise by L-BFGS; for a source, start at the fit to its rows in memory, scaled by their curvature.
+
+    Hessians of up to `max_factorised` coefficients are factorised.
+    """
     if not problem.observations.streamed:
-        return lbfgs.descend(problem, problem.start() if start is None else start, problem.scaling(), **options)
+        scaling = problem.scaling(max_factorised=max_factorised)
+        return lbfgs.descend(problem, problem.start() if start is None else start, scaling, **options)
     if start is None:
         start = fit_to_sample(problem, _solve_sample)
     if start is None:
         start = problem.start()
-    whitened = problem.n_columns <= sampled_scaling.MOST_WHITENED
-    scaling = WhiteningScaling.of(sampled_hessian(problem, start)) if whitened else problem.scaling()
+    if problem.n_columns <= max_factorised:
+        scaling = WhiteningScaling.of(sampled_hessian(problem, start))
+    else:
+        scaling = problem.scaling(max_factorised=max_factorised)
     return lbfgs.descend(problem, start, scaling, **options)
 
 

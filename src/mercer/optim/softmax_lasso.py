@@ -47,6 +47,7 @@ def solve(
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
     progress: Progress | None = None,
+    max_newton: int = MOST_NEWTON,
 ) -> Solution:
     """Minimise a problem whose penalty has absolute values.
 
@@ -62,6 +63,8 @@ def solve(
         Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the length of the subgradient.
+    max_newton : int
+        Coefficients up to which Newton's method finishes.
 
     Returns
     -------
@@ -73,7 +76,7 @@ def solve(
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     """
-    search = _SoftmaxSearch(problem, start, tolerance, progress)
+    search = _SoftmaxSearch(problem, start, tolerance, progress, max_newton)
     with keep_on_interrupt(search.solution):
         search.run(most_steps)
     return search.solution()
@@ -108,9 +111,14 @@ class _SoftmaxSearch:
     """The search in variables z = u − v for coefficients mean + S z; the last point is the best so far."""
 
     def __init__(
-        self, problem: SoftmaxProblem, start: Array | None, tolerance: float, progress: Progress | None
+        self,
+        problem: SoftmaxProblem,
+        start: Array | None,
+        tolerance: float,
+        progress: Progress | None,
+        max_newton: int,
     ) -> None:
-        self._problem, self._tolerance, self._progress = problem, tolerance, progress
+        self._problem, self._tolerance, self._progress, self._max_newton = problem, tolerance, progress, max_newton
         self._scaling = self._standardising()
         with np.errstate(over="ignore"):
             l1 = np.minimum(problem.strengths.l1 * self._scaling.scale, STRONGEST)
@@ -154,7 +162,7 @@ class _SoftmaxSearch:
 
     def _length_by_hessian(self) -> float:
         """Return the length by the Hessian of the coefficients that are not zero or should not be."""
-        if self._split.size > MOST_NEWTON:
+        if self._split.size > self._max_newton:
             return 0.0
         _, slopes, move = self._newton(self._is_active | (self.here.subgradient != 0))
         return float(np.sqrt(np.maximum(0.0, -slopes @ move))) / self.here.unit
@@ -256,7 +264,7 @@ class _SoftmaxSearch:
 
     def _finish(self, most_steps: int) -> None:
         """Make Newton steps for nonzero coefficients, while these shorten the subgradient and keep signs."""
-        if self._split.size > MOST_NEWTON:
+        if self._split.size > self._max_newton:
             return
         for _ in range(min(MOST_FINISHING, most_steps)):
             if self.here.length <= self._aim:
@@ -291,7 +299,9 @@ class _SoftmaxSearch:
         return plain
 
     def solution(self) -> Solution:
-        by = "the diagonal D of the Hessian" if self._split.size > MOST_NEWTON else "the Hessian D, or its diagonal"
+        by = (
+            "the diagonal D of the Hessian" if self._split.size > self._max_newton else "the Hessian D, or its diagonal"
+        )
         sentence = (
             f"length of the shortest subgradient in standard errors, √(gᵀD⁻¹g) with {by}, "
             f"after {len(self.trace) - 1} steps of L-BFGS-B and Newton's method"

@@ -42,11 +42,14 @@ class StreamedRows(LeastSquaresRows):
     chosen: Array
 
     @classmethod
-    def of(cls, source: Source, read: Reading) -> Self:
-        """Make the first pass; raise `NonFiniteError` if a value is not finite."""
+    def of(cls, source: Source, read: Reading, *, max_columns: int = MOST_COLUMNS) -> Self:
+        """Make the first pass; raise `NonFiniteError` if a value is not finite.
+
+        More than `max_columns` columns raise `TooManyColumnsError`.
+        """
         kind = read(source.head())
         (_, columns), targets = kind.shape, kind.targets
-        if columns > MOST_COLUMNS:
+        if columns > max_columns:
             raise TooManyColumnsError(
                 f"least squares of a source keep the products of all pairs of columns, too many for {columns} columns; "
                 'use GLM("gaussian", solver="lbfgs"), or a feature map with fewer columns.'

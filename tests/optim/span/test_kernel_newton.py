@@ -12,12 +12,11 @@ from mercer._errors import DegenerateDataError, FitInterrupted, KernelError
 from mercer.families import IDENTITY, INVERSE, LOG, LOGIT, Bernoulli, Gamma, Gaussian, Poisson
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.kernels import RBF, Gram, Linear
-from mercer.optim.span import newton
 from mercer.optim.span._factors import ClassFactorPreconditioner, FactorPreconditioner, _factorise_sum
 from mercer.optim.span.freedom import used_degrees_of_freedom
 from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, DiagonalCurvature, ResponseLosses
 from mercer.optim.span.newton import KernelExpansion, KernelProblem, conjugate_gradient, solve
-from mercer.optim.span.products import make_products
+from mercer.optim.span.products import StoredMatrix, make_products
 from tests._ctrl_c import stop_at
 
 N = 80
@@ -112,11 +111,8 @@ def test_a_certificate_is_that_of_the_point_returned(name: str) -> None:
 
 @EACH
 @pytest.mark.parametrize("always", [0, 10_000])
-def test_a_preconditioner_of_an_earlier_point_leads_to_the_same_optimum(
-    name: str, always: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(newton, "ALWAYS_FACTOR", always)
-    solution = solve(problem(name, strength=0.05))
+def test_a_preconditioner_of_an_earlier_point_leads_to_the_same_optimum(name: str, always: int) -> None:
+    solution = solve(problem(name, strength=0.05), always_factor=always)
     assert solution.certificate.holds
     expected = solve(problem(name, strength=0.05, in_memory=False))
     np.testing.assert_allclose(solution.value.values, expected.value.values, atol=1e-5)
@@ -138,27 +134,31 @@ def test_steps_are_as_good_whatever_the_preconditioner(scale: float, rest: float
 
 
 @pytest.mark.parametrize("name", ["logit", "softmax"])
-def test_few_steps_where_the_curvature_vanishes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(newton, "ALWAYS_FACTOR", 0)
-    solution = solve(problem(name, strength=1e-6))
+def test_few_steps_where_the_curvature_vanishes(name: str) -> None:
+    solution = solve(problem(name, strength=1e-6), always_factor=0)
     assert solution.certificate.holds
     assert len(solution.trace) < 40
 
 
-def test_a_factor_for_each_class_where_one_for_all_is_poor(monkeypatch: pytest.MonkeyPatch) -> None:
+class RecordedMatrix(StoredMatrix):
+    """A matrix that records the types of its preconditioners."""
+
+    def __init__(self, K: Any) -> None:
+        super().__init__(K)
+        object.__setattr__(self, "types", set())
+
+    def preconditioner(self, *curvature: Any, **options: Any) -> Any:
+        made = super().preconditioner(*curvature, **options)
+        self.__dict__["types"].add(type(made))
+        return made
+
+
+def test_a_factor_for_each_class_where_one_for_all_is_poor() -> None:
     made = problem("softmax", strength=1e-3)
     expected = solve(made)
-    made_of: list[Any] = []
-
-    class Noted(ClassFactorPreconditioner):
-        def __init__(self, *given: Any, **options: Any) -> None:
-            super().__init__(*given, **options)
-            made_of.append(self)
-
-    monkeypatch.setattr("mercer.optim.span.products.ClassFactorPreconditioner", Noted)
-    monkeypatch.setattr(newton, "POOR", 1)
-    found = solve(made)
-    assert made_of
+    products = RecordedMatrix(K)
+    found = solve(replace(made, products=products), poor=1)
+    assert ClassFactorPreconditioner in products.__dict__["types"]
     assert found.certificate.holds
     np.testing.assert_allclose(found.value.values, expected.value.values, atol=1e-5)
 
@@ -215,12 +215,11 @@ def test_degrees_of_freedom_are_the_trace_of_what_fits(name: str, in_memory: boo
     np.testing.assert_allclose(used_degrees_of_freedom(made, eta), np.trace(hat), rtol=1e-4)
 
 
-def test_degrees_of_freedom_of_many_rows_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_degrees_of_freedom_of_many_rows_are_estimated() -> None:
     made = problem("logit", strength=0.3)
     eta = solve(made).value.values
     exact = used_degrees_of_freedom(made, eta)
-    monkeypatch.setattr("mercer.optim.span.freedom.EXACT_ROWS", 10)
-    assert abs(used_degrees_of_freedom(made, eta) - exact) < 3 * np.sqrt(2 * exact / 50)
+    assert abs(used_degrees_of_freedom(made, eta, exact_rows=10) - exact) < 3 * np.sqrt(2 * exact / 50)
 
 
 def test_classes_that_no_ridge_tells_apart_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Products with K and preconditioners: exact where they say so, and self-adjoint among functions of the kernel."""
+"""Products with K and preconditioners: exact where claimed, and self-adjoint in the inner product of the kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from mercer._errors import KernelError, TooLargeError
 from mercer.kernels import RBF, Gram, Linear
-from mercer.optim.span import _factors as factors
+from mercer.optim.span._factors import FactorPreconditioner
 from mercer.optim.span.losses import DiagonalCurvature, LossCurvature, SoftmaxCurvature
 from mercer.optim.span.products import StoredMatrix, TiledMatrix, make_products
 
@@ -59,24 +59,21 @@ def test_factors_are_the_inverse(name: str, intercept: bool) -> None:
 @INTERCEPT
 @pytest.mark.parametrize("pivots", [5, N])
 def test_a_factor_of_low_rank_is_self_adjoint_and_with_all_pivots_the_inverse(
-    name: str, intercept: bool, pivots: int, monkeypatch: pytest.MonkeyPatch
+    name: str, intercept: bool, pivots: int
 ) -> None:
-    monkeypatch.setattr("mercer.optim.span.products.MOST_PIVOTS", pivots)
-    monkeypatch.setattr("mercer.optim.span.products.LEAST_LEFT", 0.0)
     bend, U, V = BENDS[name], vectors(name, 2), vectors(name, 3)
-    P = TiledMatrix(GRAM).preconditioner(bend, LAMBDA, intercept=intercept)
+    P = TiledMatrix(GRAM, most_pivots=pivots, least_left=0.0).preconditioner(bend, LAMBDA, intercept=intercept)
     np.testing.assert_allclose(np.vdot(P.times(U), K @ V), np.vdot(K @ U, P.times(V)), rtol=1e-9)
     assert np.vdot(P.times(U), K @ U) > 0
     if pivots == N and name == "one":
         np.testing.assert_allclose(P.times(hessian(bend, V, intercept=intercept)), V, atol=1e-7)
 
 
-def test_a_factor_in_single_precision_is_nearly_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(factors, "WORTH_SINGLE", 1)
+def test_a_factor_in_single_precision_is_nearly_as_good() -> None:
     bend, V = BENDS["one"], vectors("one", 2)
-    P = StoredMatrix(K).preconditioner(bend, LAMBDA, intercept=True)
+    P = FactorPreconditioner(K, bend.typical, LAMBDA, intercept=True, single_rows=1)
     error = np.abs(P.times(hessian(bend, V, intercept=True)) - V).max()
-    assert 1e-9 < error < 1e-4  # it was used
+    assert 1e-9 < error < 1e-4  # single precision was used
 
 
 def test_rows_without_curvature_do_no_harm() -> None:
@@ -110,7 +107,7 @@ def test_tiles_and_memory_make_the_same_products() -> None:
     )
 
 
-def test_what_does_not_fit_into_memory_is_made_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_matrix_that_does_not_fit_in_memory_is_computed_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(make_products(GRAM), StoredMatrix)
     monkeypatch.setattr("mercer.optim.span.products.available_bytes", lambda: 1000)
     assert isinstance(make_products(GRAM), TiledMatrix)

@@ -1,7 +1,8 @@
-"""The equations of kernel ridge regression: every path leads to their solution, and says how close it is."""
+"""The equations of kernel ridge regression: every path leads to their solution, with a certificate."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +31,7 @@ from mercer.optim.span.ridge import (
     solve_by_least_squares,
 )
 from mercer.optim.span.spectrum import decompose_kernel
-from mercer.optim.span.steps import Deflation, KeptTriangle, solve_by_steps
+from mercer.optim.span.steps import Deflation, KeptTriangle, solve_beyond_memory, solve_by_steps
 from mercer.optim.span.system import RidgeSystem
 from tests._ctrl_c import interrupted_at
 
@@ -87,11 +88,9 @@ def test_few_features_are_a_short_cut(weighted: bool, kernel: Kernel) -> None:
     assert solution.certificate.value < 1e-10
 
 
-def test_many_rows_take_the_short_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ridge, "MANY_ROWS", 400)
-    monkeypatch.setattr(RidgeSystem, "triangle", unmakeable)
-    system = draw(kernel=Linear())
-    solution, short = ridge.kernel_ridge(system, ALPHA), ridge.solve_by_features(system, ALPHA)
+def test_many_rows_take_the_short_cut() -> None:
+    system = without_square(draw(kernel=Linear()))
+    solution, short = ridge.kernel_ridge(system, ALPHA, many_rows=400), ridge.solve_by_features(system, ALPHA)
     assert short is not None
     assert solution.value.path == short.value.path
     assert_allclose(solution.value.coefficients, short.value.coefficients, rtol=1e-12)
@@ -170,22 +169,33 @@ def test_pivots_invert_what_they_explain() -> None:
     assert_allclose(deflation.inverse(ALPHA)(whole(system) @ v + ALPHA * v), v, atol=1e-8)
 
 
-def unmakeable(*_: Any) -> Any:
-    pytest.fail("the matrix was made")
+def fail_if_computed(*_: Any) -> Any:
+    pytest.fail("the matrix was computed")
 
 
-def test_steps_are_not_begun_where_they_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_steps.KeptTriangle, "of", unmakeable)
-    assert solve_by_steps(draw(d=15, kernel=RBF(gamma=3)), 1e-6 * ALPHA, 1e-9) is None
-    assert solve_by_steps(draw(), np.zeros(2), 1e-9) is None
+class SystemWithoutSquare(RidgeSystem):
+    """Equations whose matrix must not be written to a square of memory."""
+
+    def triangle(self) -> Array:
+        return fail_if_computed()
 
 
-def test_steps_that_do_not_get_there_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_square(system: RidgeSystem) -> RidgeSystem:
+    return SystemWithoutSquare(**vars(system))
+
+
+def test_steps_are_not_begun_where_they_would_take_too_long() -> None:
+    slow, unpenalised = (
+        replace(system, rough=fail_if_computed) for system in (draw(d=15, kernel=RBF(gamma=3)), draw())
+    )
+    assert solve_by_steps(slow, 1e-6 * ALPHA, 1e-9) is None
+    assert solve_by_steps(unpenalised, np.zeros(2), 1e-9) is None
+
+
+def test_steps_that_do_not_get_there_give_way() -> None:
     """Rows so near each other in units of alpha that a rough matrix is not positive definite any more."""
-    monkeypatch.setattr(kernel_steps, "BEARABLE", 1e9)
-    monkeypatch.setattr(kernel_steps, "ROWS_PER_STEP", 1)
     system = draw(kernel=Polynomial(degree=3, constant=5))
-    steps = solve_by_steps(system, 1e-6 * ALPHA, 1e-9)
+    steps = solve_by_steps(system, 1e-6 * ALPHA, 1e-9, tile_error=1e9, rows_per_step=1)
     assert steps is None or steps.error <= 1e-9
 
 
@@ -211,21 +221,20 @@ def test_a_matrix_in_memory_has_the_same_face() -> None:
     assert_allclose(given.rows([3, 7]), whole(system)[[3, 7]])
 
 
-def test_room_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_checked_before_it_is_allocated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1_000_000)
-    monkeypatch.setattr(RidgeSystem, "triangle", unmakeable)
+    system = without_square(draw())
     with pytest.raises(TooLargeError, match=r"480 rows needs 0.00184 GB"):
-        ridge.kernel_ridge(draw(), ALPHA)
+        ridge.kernel_ridge(system, ALPHA)
     with pytest.raises(TooLargeError, match="eigenvalues of the kernel matrix of 480 rows"):
-        decompose_kernel(draw())
-    monkeypatch.setattr(ridge, "MANY_ROWS", 400)
-    allow(monkeypatch, 200_000)  # not even the vectors of conjugate gradients have room
+        decompose_kernel(system)
+    allow(monkeypatch, 200_000)  # not even the vectors of conjugate gradients fit
     with pytest.raises(TooLargeError, match=r"480 rows needs 0.000\d+ GB"):
-        ridge.kernel_ridge(draw(), ALPHA)
+        ridge.kernel_ridge(system, ALPHA, many_rows=400)
 
 
 def allow(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Only so many bytes are left."""
+    """Simulate a machine with `size` free bytes."""
     for room in ("mercer._memory", "mercer.optim.span.ridge", "mercer.optim.span.steps"):
         monkeypatch.setattr(f"{room}.available_bytes", lambda: size)
 
@@ -238,10 +247,8 @@ def test_beyond_memory_tiles_are_made_again_and_the_answer_is_the_same(
 ) -> None:
     system = draw(1000, weighted=weighted)
     expected = exact(system)
-    monkeypatch.setattr(ridge, "MANY_ROWS", 400)
-    monkeypatch.setattr(RidgeSystem, "triangle", unmakeable)
     allow(monkeypatch, size)
-    solution = ridge.kernel_ridge(system, ALPHA)
+    solution = ridge.kernel_ridge(without_square(system), ALPHA, many_rows=400)
     assert solution.certificate.holds
     assert "made again in each step" in solution.value.path
     assert_allclose(solution.value.coefficients, expected, atol=1e-6 * np.abs(expected).max())
@@ -249,28 +256,24 @@ def test_beyond_memory_tiles_are_made_again_and_the_answer_is_the_same(
 
 def test_beyond_memory_rough_tiles_that_do_not_help_give_way_to_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     system = draw(1000, kernel=Polynomial(degree=2, constant=3), weighted=False)
-    monkeypatch.setattr(kernel_steps, "BEARABLE", 1e9)
-    monkeypatch.setattr(kernel_steps, "WORTH_ANOTHER", 0.0)
     allow(monkeypatch, 400_000)
-    steps = kernel_steps.solve_beyond_memory(system, 10 * ALPHA, 1e-9)
+    steps = solve_beyond_memory(system, 10 * ALPHA, 1e-9, tile_error=1e9, worth_another=0.0)
     assert steps is not None
     assert "float64" in steps.path
     assert steps.error <= 1e-9
 
 
-def test_a_penalty_of_nothing_needs_the_square_that_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ridge, "MANY_ROWS", 400)
+def test_without_a_penalty_the_square_is_needed_although_it_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     allow(monkeypatch, 1_000_000)
     with pytest.raises(TooLargeError, match="480 rows"):
-        ridge.kernel_ridge(draw(), np.zeros(2))
+        ridge.kernel_ridge(draw(), np.zeros(2), many_rows=400)
 
 
-def test_weights_beside_which_a_penalty_is_nothing_need_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_needed_too_if_the_penalty_is_negligible_next_to_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     system = replace(draw(1000), weight=np.full(1000, 1e150))
-    monkeypatch.setattr(ridge, "MANY_ROWS", 400)
     allow(monkeypatch, 800_000)
     with pytest.raises(TooLargeError, match="1,000 rows"):
-        ridge.kernel_ridge(system, ALPHA)
+        ridge.kernel_ridge(system, ALPHA, many_rows=400)
 
 
 @pytest.mark.parametrize("columns", [(), (1,), (3,)])
@@ -285,20 +288,18 @@ def test_products_do_not_depend_on_which_tiles_are_kept(columns: tuple[int, ...]
 
 def test_hours_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     system = draw(120)
-    monkeypatch.setattr(kernel_steps, "LONG", 1e-9)
     allow(monkeypatch, 50_000)
     with pytest.warns(LongFitWarning, match=r"120 rows.*hours: \d+ steps.*Raise alpha"):
-        kernel_steps.solve_beyond_memory(system, ALPHA, 1e-9)
+        solve_beyond_memory(system, ALPHA, 1e-9, long_seconds=1e-9)
 
 
 @pytest.mark.parametrize("size", [2.0**-500, 2.0**500])
 @pytest.mark.parametrize("many", [400, 10_000])
-def test_weights_of_any_size(monkeypatch: pytest.MonkeyPatch, size: float, many: int) -> None:
-    monkeypatch.setattr(ridge, "MANY_ROWS", many)
+def test_weights_of_any_size(size: float, many: int) -> None:
     system = draw()
     assert system.weight is not None
-    plain = ridge.kernel_ridge(system, ALPHA)
-    other = ridge.kernel_ridge(replace(system, weight=size * system.weight), size * ALPHA)
+    plain = ridge.kernel_ridge(system, ALPHA, many_rows=many)
+    other = ridge.kernel_ridge(replace(system, weight=size * system.weight), size * ALPHA, many_rows=many)
     assert_allclose(other.value.coefficients, plain.value.coefficients, rtol=1e-12)
     assert other.value.path == plain.value.path
     assert other.certificate == plain.certificate
@@ -312,24 +313,22 @@ def test_huge_weights_leave_a_certificate_that_is_a_number() -> None:
         assert np.isfinite(solution.value.coefficients).all()
 
 
+@pytest.mark.filterwarnings("error")
 def test_no_more_steps_are_announced_than_would_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    def announced(kept: KeptTriangle, steps: float) -> None:
-        raise KeyboardInterrupt(steps)
-
-    monkeypatch.setattr(kernel_steps, "_warn_if_long", announced)
     allow(monkeypatch, 400_000)
-    with pytest.raises(KeyboardInterrupt) as stop:
-        kernel_steps.solve_beyond_memory(replace(draw(1000), weight=np.full(1000, 1e9)), ALPHA, 1e-9)
-    assert stop.value.args[0] <= max(1000, kernel_steps.MOST_STEPS)
+    with pytest.raises(LongFitWarning) as announced:  # before the first step
+        solve_beyond_memory(replace(draw(1000), weight=np.full(1000, 1e9)), ALPHA, 1e-9, long_seconds=1e-9)
+    steps = re.search(r"(\d+) steps", str(announced.value))
+    assert steps is not None
+    assert int(steps[1]) <= max(1000, kernel_steps.MOST_STEPS)
 
 
 def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     system = draw(1000)
     monkeypatch.setattr(KeptTriangle, "times", interrupted_at(6, KeptTriangle.times))
-    monkeypatch.setattr(ridge, "MANY_ROWS", 400)
     allow(monkeypatch, 800_000)
     with pytest.raises(FitInterrupted) as stop:
-        ridge.kernel_ridge(system, ALPHA)
+        ridge.kernel_ridge(system, ALPHA, many_rows=400)
     assert 0 < stop.value.solution.certificate.value < 1
     assert not stop.value.solution.certificate.holds
     assert np.isfinite(stop.value.solution.value.coefficients).all()
@@ -340,10 +339,9 @@ def test_ctrl_c_while_what_is_left_over_is_computed_keeps_the_steps(monkeypatch:
     system = draw(120)
     expected = exact(system)
     monkeypatch.setattr(RidgeSystem, "compute_residual", interrupted_at(look, RidgeSystem.compute_residual))
-    monkeypatch.setattr(ridge, "MANY_ROWS", 100)
     allow(monkeypatch, 100_000)
     with pytest.raises(FitInterrupted, match="before the residual was known") as stop:
-        ridge.kernel_ridge(system, ALPHA)
+        ridge.kernel_ridge(system, ALPHA, many_rows=100)
     assert not stop.value.solution.certificate.holds
     away = np.abs(stop.value.solution.value.coefficients - expected).max() / np.abs(expected).max()
     assert away < 1e-3**look
@@ -362,11 +360,10 @@ def test_the_least_memory_is_a_square_for_few_rows_only() -> None:
 
 
 def test_steps_that_rounding_stops_are_given_up_where_others_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who has room for a factor is left to it; who has none keeps what was found, with what it leaves over."""
-    monkeypatch.setattr(kernel_steps, "WORTH_ANOTHER", 0.0)
+    """If a factor fits in memory it takes over; else the steps found are kept, with their residual."""
     system = draw(120)
-    assert solve_by_steps(system, ALPHA, 1e-30) is None
+    assert solve_by_steps(system, ALPHA, 1e-30, worth_another=0.0) is None
     allow(monkeypatch, 50_000)
-    kept = kernel_steps.solve_beyond_memory(system, ALPHA, 1e-30)
+    kept = solve_beyond_memory(system, ALPHA, 1e-30, worth_another=0.0)
     assert kept is not None
     assert 1e-30 < kept.error < 1e-8

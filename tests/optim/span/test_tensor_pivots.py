@@ -24,9 +24,8 @@ def test_pivots_leave_little_and_never_too_much():
     assert few.shape[1] <= 20
 
 
-def test_no_pivots_are_drawn_of_what_rounding_leaves(monkeypatch):
-    """Twenty rows, three times each: twenty pivots explain them all, and no alpha is so small that it asks for more."""
-    monkeypatch.setattr("mercer.optim.span._tensor_curvature.BLOCK", 1)
-    L = pivoted_factor(TensorGram(KERNEL, torch.cat([T[:20]] * 3)), 1e-25).numpy()
+def test_no_pivots_are_drawn_from_rounding_errors():
+    """Twenty rows, three times each: twenty pivots explain them all, and more are not drawn for any alpha."""
+    L = pivoted_factor(TensorGram(KERNEL, torch.cat([T[:20]] * 3)), 1e-25, block=1).numpy()
     assert L.shape[1] == 20
     np.testing.assert_allclose(L @ L.T, np.tile(KERNEL(X[:20]), (3, 3)), atol=1e-12)

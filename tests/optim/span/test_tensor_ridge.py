@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from mercer._errors import DeviceMemoryError, FitInterrupted
 from mercer.kernels import RBF
+from mercer.kernels.tensors import TensorGram
 from mercer.optim.span import tensor_ridge
 from tests._ctrl_c import interrupt
 
@@ -22,9 +21,8 @@ KERNEL, T = RBF(gamma=0.5), torch.as_tensor(X)
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 @pytest.mark.parametrize("rows", [0, 1000])
-def test_coefficients_solve_the_equations(weight, rows, monkeypatch):
-    monkeypatch.setattr(tensor_ridge, "ON_CPU", rows)
-    found = tensor_ridge.kernel_ridge(KERNEL, T, Y, weight, ALPHA)
+def test_coefficients_solve_the_equations(weight, rows):
+    found = tensor_ridge.kernel_ridge(KERNEL, T, Y, weight, ALPHA, max_factored_rows=rows)
     w = np.ones(80) if weight is None else weight
     for k, alpha in enumerate(ALPHA):
         expected = np.linalg.solve(KERNEL(X) + alpha * np.diag(1 / w), Y[:, k])
@@ -32,40 +30,29 @@ def test_coefficients_solve_the_equations(weight, rows, monkeypatch):
     assert found.certificate.holds
 
 
-def test_without_room_for_a_factor_steps_are_taken(monkeypatch):
-    def full(*_):
-        raise DeviceMemoryError("no room")
+def test_steps_are_taken_if_a_factor_does_not_fit_in_memory(monkeypatch):
+    def full(gram):
+        raise DeviceMemoryError("out of memory")
 
-    monkeypatch.setattr(tensor_ridge, "_solve_by_cholesky", full)
+    monkeypatch.setattr(TensorGram, "matrix", full)
     found = tensor_ridge.kernel_ridge(KERNEL, T, Y, None, ALPHA)
     assert "pivots" in found.value.path
     assert found.certificate.holds
 
 
 def test_ctrl_c_keeps_what_there_is(monkeypatch):
-    monkeypatch.setattr(tensor_ridge, "ON_CPU", 0)
     monkeypatch.setattr("mercer.optim.krylov._ConjugateSearch.run", interrupt)
     with pytest.raises(FitInterrupted) as caught:
-        tensor_ridge.kernel_ridge(KERNEL, T, Y, None, ALPHA)
+        tensor_ridge.kernel_ridge(KERNEL, T, Y, None, ALPHA, max_factored_rows=0)
     assert caught.value.solution.value.coefficients.shape == Y.shape
 
 
-def test_steps_of_float32_that_do_not_arrive_go_on_in_float64(monkeypatch):
-    """Rows of float32 that lie far from zero: their distances are known to few digits only."""
-    monkeypatch.setattr(tensor_ridge, "ON_CPU", 0)
-    monkeypatch.setattr(tensor_ridge, "worth_double", lambda X, n: False)
-    single = T.float()
-    plain = tensor_ridge.kernel_ridge(KERNEL, single, Y, None, ALPHA)
-    steps, dtypes = tensor_ridge._solve_by_steps, []
-
-    def noted(gram, *given):
-        dtypes.append(gram.dtype)
-        found = steps(gram, *given)
-        spoilt = replace(found.certificate, value=1.0) if len(dtypes) == 1 else found.certificate
-        return replace(found, certificate=spoilt)
-
-    monkeypatch.setattr(tensor_ridge, "_solve_by_steps", noted)
-    again = tensor_ridge.kernel_ridge(KERNEL, single, Y, None, ALPHA)
-    assert dtypes == [torch.float32, torch.float64]
-    assert again.certificate.holds
-    np.testing.assert_allclose(again.value.coefficients, plain.value.coefficients, atol=1e-3)
+@pytest.mark.parametrize("alpha", [1e-2, 1e-7])
+def test_steps_of_float32_that_are_not_accurate_enough_are_followed_by_float64(alpha):
+    """For a small penalty the kernel matrix is needed to more digits than float32 has."""
+    options = {"max_factored_rows": 0, "double": False}
+    found = tensor_ridge.kernel_ridge(KERNEL, T.float(), Y, None, np.full(2, alpha), **options)
+    assert ("float64" in found.value.path) == (alpha < 1e-5)
+    assert found.certificate.holds
+    left = (KERNEL(T.float().double().numpy()) + alpha * np.eye(80)) @ found.value.coefficients - Y
+    assert np.linalg.norm(left, axis=0).max() <= 2e-4 * np.linalg.norm(Y, axis=0).max()

@@ -28,18 +28,20 @@ FLATTEST_OF_STRENGTH = 1e-280
 
 
 class KernelFactor:
-    """K + λW⁻¹ = LLᵀ for one curvature h of each row, so that (λI + WK)⁻¹ = (LLᵀ)⁻¹ W⁻¹."""
+    """K + λW⁻¹ = LLᵀ for one curvature h of each row, so that (λI + WK)⁻¹ = (LLᵀ)⁻¹ W⁻¹.
 
-    def __init__(self, K: Array, h: Array, strength: float) -> None:
+    From `single_rows` rows on, the factor is in single precision if the condition number allows it.
+    """
+
+    def __init__(self, K: Array, h: Array, strength: float, *, single_rows: int = WORTH_SINGLE) -> None:
         self.h = np.maximum(h, max(FLATTEST * h.max(), FLATTEST_OF_STRENGTH * strength))
-        self._lower = _factorise(K, self.h, strength)
+        self._lower = _factorise(K, self.h, strength, single_rows)
         self._strength = strength
 
     def solve(self, V: Array) -> Array:
         """Return (λI + WK)⁻¹ V."""
-        own = (
-            np.abs(V).max(initial=0.0) or 1.0
-        )  # λ/h is finite; its product with a V of very large weights may overflow
+        # λ/h is finite; its product with a V of very large weights may overflow
+        own = np.abs(V).max(initial=0.0) or 1.0
         scaled = V / own * (self._strength / self.h)[:, None]
         size = np.abs(scaled).max(initial=0.0) or 1.0  # single precision has a smaller range
         with blas_for(len(self._lower)):
@@ -55,9 +57,9 @@ class KernelFactor:
         return np.asarray(half + np.tril(half, -1).T)
 
 
-def _factorise(K: Array, h: Array, strength: float) -> Array:
+def _factorise(K: Array, h: Array, strength: float, single_rows: int) -> Array:
     """Return L with LLᵀ = K + λW⁻¹, in single precision if the condition number allows it."""
-    if len(K) >= WORTH_SINGLE and _estimate_condition(K, h, strength) < SINGLE:
+    if len(K) >= single_rows and _estimate_condition(K, h, strength) < SINGLE:
         lower = _cholesky(K, strength / h, np.float32)
         if lower is not None:
             return lower
@@ -103,8 +105,10 @@ def _cholesky(K: Array, added: Array, dtype: Any) -> Array | None:
 class FactorPreconditioner:
     """P for one curvature per row: exact if outputs are independent and have the same curvature."""
 
-    def __init__(self, K: Array, h: Array, strength: float, *, intercept: bool) -> None:
-        self._strength, self._factor = strength, KernelFactor(K, h, strength)
+    def __init__(
+        self, K: Array, h: Array, strength: float, *, intercept: bool, single_rows: int = WORTH_SINGLE
+    ) -> None:
+        self._strength, self._factor = strength, KernelFactor(K, h, strength, single_rows=single_rows)
         level = self._factor.solve(self._factor.h[:, None]) if intercept else None
         self._level = None if level is None else level / level.sum()
 
@@ -127,10 +131,9 @@ class ClassFactorPreconditioner:
 
     def __init__(self, K: Array, curvature: SoftmaxCurvature, strength: float, *, intercept: bool) -> None:
         self._strength, outputs = strength, curvature.p.shape[1]
-        D = curvature.p if curvature.weight is None else curvature.weight[:, None] * curvature.p
-        rest = (np.ones(len(K)) if curvature.weight is None else curvature.weight) - D.sum(
-            axis=1
-        )  # that of a reference class
+        weight = np.ones(len(K)) if curvature.weight is None else curvature.weight
+        D = weight[:, None] * curvature.p
+        rest = weight - D.sum(axis=1)  # the diagonal of a reference class
         found = ordered_map(lambda k: _invert(KernelFactor(K, D[:, k], strength)), range(outputs))
         self._D = np.column_stack([h for h, _ in found])
         self._inverses = [inverse for _, inverse in found]

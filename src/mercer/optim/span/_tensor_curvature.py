@@ -23,7 +23,7 @@ SQUARED = 20_000
 #: rows of a sample that are multiplied at once
 ROWS = 16_384
 #: columns of a triangle that are multiplied at once
-TENSOR_CURVATURE_BLOCK = 8_192
+TRIANGLE_BLOCK = 8_192
 #: matrices of the size of the landmarks in memory at once, besides their kernel matrix
 MATRICES = 3
 #: first addition to the diagonal of an indefinite matrix, in units of rounding
@@ -33,15 +33,20 @@ MOST_JITTER = 0.1
 
 
 class TensorInverse:
-    """Approximate inverse r ↦ H⁻¹ r, for each output with its λ."""
+    """Approximate inverse r ↦ H⁻¹ r, for each output with its λ.
 
-    def __init__(self, design: Any, sample: Array, curvature: Any, strengths: Array) -> None:
+    For up to `max_sampled` landmarks the curvature is that of a sample of the rows, else that of the landmarks.
+    """
+
+    def __init__(
+        self, design: Any, sample: Array, curvature: Any, strengths: Array, *, max_sampled: int = SQUARED
+    ) -> None:
         import torch
 
         self._M, self._intercept = design.n_features, design.intercept
         h = curvature.typical.double()
         try:
-            if self._M <= SQUARED:
+            if design.n_features <= max_sampled:
                 self._curve: Any = _SampledCurvature(design, sample, h)
             else:
                 self._curve = _LandmarkCurvature(design, float(h.mean()), float(h.sum()))
@@ -125,7 +130,7 @@ class _LandmarkCurvature:
         import torch
 
         T = self._T
-        square = _transposed_square(T)
+        square = square_of_triangle(T)
         square *= self._scale
         square.diagonal().add_(strength)
         A = cholesky(square)
@@ -144,14 +149,11 @@ class _LandmarkCurvature:
         return float("nan")
 
 
-def _transposed_square(T: Any) -> Any:
+def square_of_triangle(T: Any, *, block: int = TRIANGLE_BLOCK) -> Any:
     """Return TᵀT of a lower triangle, on and below the diagonal, by blocks: a sixth of the work of the full product."""
     square = T.new_zeros(T.shape)
-    for i in range(0, len(T), TENSOR_CURVATURE_BLOCK):
-        below = T[i:, i : i + TENSOR_CURVATURE_BLOCK]
-        square[i : i + TENSOR_CURVATURE_BLOCK, : i + TENSOR_CURVATURE_BLOCK] = (
-            below.T @ T[i:, : i + TENSOR_CURVATURE_BLOCK]
-        )
+    for i in range(0, len(T), block):
+        square[i : i + block, : i + block] = T[i:, i : i + block].T @ T[i:, : i + block]
     return square
 
 
@@ -198,12 +200,15 @@ ENOUGH = 0.1
 ROUNDING = 100.0
 
 
-def pivoted_factor(gram: TensorGram, alpha: float) -> Any:
-    """Return L (n, pivots) with K ≈ LLᵀ; pivots are drawn with probabilities proportional to the remaining diagonal."""
+def pivoted_factor(gram: TensorGram, alpha: float, *, block: int = BLOCK) -> Any:
+    """Return L (n, pivots) with K ≈ LLᵀ.
+
+    Pivots are drawn with probabilities proportional to the remaining diagonal, `block` at a time.
+    """
     import torch
 
     n, diagonal = gram.shape[0], gram.diagonal
-    most = min(n, MOST, max(BLOCK, int(SHARE * free_bytes(diagonal) / (diagonal.element_size() * n))))
+    most = min(n, MOST, max(block, int(SHARE * free_bytes(diagonal) / (diagonal.element_size() * n))))
     try:
         L = torch.zeros(n, most, dtype=diagonal.dtype, device=diagonal.device)
     except torch.cuda.OutOfMemoryError as full:  # pragma: no cover – only on a card
@@ -216,15 +221,15 @@ def pivoted_factor(gram: TensorGram, alpha: float) -> Any:
     left, rank = diagonal.double().clone(), 0
     while rank < most and float(left.sum()) > ENOUGH * alpha * n:
         chance = torch.where(left > least, left, 0.0)
-        size = min(BLOCK, most - rank, int(torch.count_nonzero(chance)))
+        size = min(block, most - rank, int(torch.count_nonzero(chance)))
         if size == 0:
             break
-        block = torch.multinomial(chance, size, generator=generator)
-        columns = gram.rows(block).T - L[:, :rank] @ L[block, :rank].T
-        factor = cholesky(columns[block].double().contiguous())
+        pivots = torch.multinomial(chance, size, generator=generator)
+        columns = gram.rows(pivots).T - L[:, :rank] @ L[pivots, :rank].T
+        factor = cholesky(columns[pivots].double().contiguous())
         columns = torch.linalg.solve_triangular(factor.to(L.dtype).T, columns, upper=True, left=False)
         L[:, rank : rank + size] = columns
         left = (left - columns.double().square().sum(dim=1)).clamp_min(0.0)
-        left[block] = 0.0
+        left[pivots] = 0.0
         rank += size
     return L[:, :rank]

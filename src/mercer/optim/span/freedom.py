@@ -21,12 +21,17 @@ SIGNS = 50
 TOLERANCE = 1e-4
 
 
-def used_degrees_of_freedom(problem: KernelProblem | MappedProblem, eta: Array) -> float:
-    """Return the degrees of freedom at the optimum, for one output; for many rows ± a fifth of their root."""
+def used_degrees_of_freedom(
+    problem: KernelProblem | MappedProblem, eta: Array, *, exact_rows: int = EXACT_ROWS
+) -> float:
+    """Return the degrees of freedom at the optimum, for one output.
+
+    For more than `exact_rows` rows they are estimated, with an error of about a fifth of their root.
+    """
     if isinstance(problem, MappedProblem):
         return _degrees_on_features(problem, eta)
     n, curvature = len(problem.products), _expected_curvature(problem, eta)
-    V = np.eye(n) if n <= EXACT_ROWS else _random_signs(n)
+    V = np.eye(n) if n <= exact_rows else _random_signs(n)
     weighted = curvature.times(V - curvature.level(curvature.times(V).sum(axis=0)) if problem.intercept else V)
     # tr K(λI + W̃K)⁻¹W̃, to which the null space of K does not contribute
     with threads_for(problem.products):

@@ -46,9 +46,8 @@ class Inverse(Protocol):
 def sampled_inverse(design: Any, sample: Array, curvature: Any, strengths: Array) -> Inverse:
     """Return the inverse for the rows of a sample, with one curvature per row."""
     if isinstance(design, MappedDesign):
-        return SampledInverse(
-            design.gram(sample_weights(sample, curvature.typical), sample), design.n_features, strengths
-        )
+        gram = design.gram(sample_weights(sample, curvature.typical), sample)
+        return SampledInverse(gram, design.n_features, strengths)
     inverse: Inverse = TensorInverse(design, sample, curvature, strengths)
     return inverse
 
@@ -57,11 +56,8 @@ def sampled_preconditioner(design: Any, sample: Array, curvature: Any, strengths
     """Return the inverse for a sample, with a curvature for each class: one for all takes three times the steps."""
     if not (isinstance(design, MappedDesign) and isinstance(curvature, SoftmaxCurvature)):
         return sampled_inverse(design, sample, curvature, strengths)
-    spread = (
-        curvature.p * (1 - curvature.p)
-        if curvature.weight is None
-        else curvature.weight[:, None] * curvature.p * (1 - curvature.p)
-    )
+    weight = 1.0 if curvature.weight is None else curvature.weight[:, None]
+    spread = weight * curvature.p * (1 - curvature.p)
     # the intercept of a rare class would have almost no curvature
     each = (sample_weights(sample, h + RARE * curvature.typical) for h in spread.T)
     parts = [

@@ -70,7 +70,9 @@ ROUNDING_SAMPLE = 32
 MARGIN = 1.5
 
 
-def estimate_rounding(problem: MappedProblem, inverse: Inverse | None, w: Array) -> float:
+def estimate_rounding(
+    problem: MappedProblem, inverse: Inverse | None, w: Array, *, one_in: int = ROUNDING_SAMPLE
+) -> float:
     """Estimate the length of the rounding error of a gradient by tiles of float32, measured by the Hessian.
 
     n/m times the error of m random rows has the error of all rows as its mean, so that its mean square is at least the
@@ -84,14 +86,16 @@ def estimate_rounding(problem: MappedProblem, inverse: Inverse | None, w: Array)
         Approximate inverse of the Hessian.
     w : array of shape (columns, outputs)
         The point of the gradient.
+    one_in : int
+        One in this many rows is sampled.
     """
     design, n = problem.design, problem.design.n_rows
     if not (isinstance(design, MappedDesign) and isinstance(design.tiles, KeptTiles)):
         return np.inf
-    if design.rough == np.float64 or inverse is None or n < ROUNDING_SAMPLE:
+    if design.rough == np.float64 or inverse is None or n < one_in:
         return np.inf
-    some = np.sort(np.random.default_rng(1).choice(n, n // ROUNDING_SAMPLE, replace=False))
-    few = replace(problem, design=replace(design, tiles=design.tiles.made)).sample_rows(some)
+    some = np.sort(np.random.default_rng(1).choice(n, n // one_in, replace=False))
+    few = replace(problem, design=replace(design, tiles=design.tiles.source)).sample_rows(some)
     if few.design.rough == np.float64:  # few rows are not stored in float32
         return np.inf
     _, rough = few.design.swept(w, few.slopes, exactly=False)
@@ -100,11 +104,11 @@ def estimate_rounding(problem: MappedProblem, inverse: Inverse | None, w: Array)
     return MARGIN * float(np.sqrt(np.vdot(error, inverse.times(error))))
 
 
-def is_even(problem: MappedProblem, eta: Array) -> bool:
+def is_even(problem: MappedProblem, eta: Array, *, one_in: int = ROUNDING_SAMPLE) -> bool:
     """Return whether rounding errors at η are spread so evenly over the rows that a sample estimates them.
 
     The error of row i is about u (h‖t‖² ‖c‖ + |slope| ‖t‖), with its weight or curvature h: no row may have so much of
-    it that a sample without the row would give another estimate.
+    it that a sample of one in `one_in` rows, without this one, would give another estimate.
     """
     design = problem.design
     if not (isinstance(design, MappedDesign) and isinstance(design.tiles, KeptTiles)):
@@ -112,16 +116,8 @@ def is_even(problem: MappedProblem, eta: Array) -> bool:
     first, bend = problem.losses.slopes(eta)
     sizes, h = np.sqrt(design.tiles.squares), bend.typical
     with np.errstate(over="ignore", invalid="ignore"):
-        return all(_is_spread_evenly(share) for share in (np.abs(first).sum(axis=1) * sizes, h * sizes, h * sizes**2))
-
-
-def describe_rounding(length: float) -> str:
-    """Return the clause of a certificate about a rounding error of `length` standard errors."""
-    return f"; {length:.2g} of it is an estimate of what float32 does to g, by float64 on one in {ROUNDING_SAMPLE} rows"
-
-
-def _is_spread_evenly(share: Array) -> bool:
-    return bool(0 < ROUNDING_SAMPLE**2 * share.max(initial=0.0) <= share.sum() < np.inf)
+        shares = (np.abs(first).sum(axis=1) * sizes, h * sizes, h * sizes**2)
+        return all(0 < one_in**2 * share.max(initial=0.0) <= share.sum() < np.inf for share in shares)
 
 
 # The descent
@@ -183,6 +179,8 @@ def solve(
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
     progress: Progress | None = None,
+    start_rows: int = START_ROWS,
+    sample: Array | None = None,
 ) -> Solution:
     """Minimise a problem.
 
@@ -198,6 +196,10 @@ def solve(
         Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the length of the gradient.
+    start_rows : int
+        Rows per column of the sample that gives the start.
+    sample : integer array, optional
+        The rows whose curvature preconditions the steps; `curvature_sample` by default.
 
     Returns
     -------
@@ -209,7 +211,7 @@ def solve(
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     """
-    descent = MappedNewtonDescent(problem, tolerance, progress)
+    descent = MappedNewtonDescent(problem, tolerance, progress, start_rows=start_rows, sample=sample)
     with keep_on_interrupt(descent.solution):
         descent.begin(start)
         descent.run(most_steps)
@@ -217,12 +219,25 @@ def solve(
 
 
 class MappedNewtonDescent:
-    """Newton steps from a start, in float32 or float64."""
+    """Newton steps from a start, in float32 or float64.
 
-    def __init__(self, problem: MappedProblem, tolerance: float, progress: Progress | None = None) -> None:
+    One in `one_in` rows is sampled for an estimate of the rounding error of float32.
+    """
+
+    def __init__(
+        self,
+        problem: MappedProblem,
+        tolerance: float,
+        progress: Progress | None = None,
+        *,
+        start_rows: int = START_ROWS,
+        sample: Array | None = None,
+        one_in: int = ROUNDING_SAMPLE,
+    ) -> None:
         design = problem.design
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
-        self._sample = curvature_sample(design.n_rows, design.n_columns)
+        self._start_rows, self._one_in = start_rows, one_in
+        self._sample = curvature_sample(design.n_rows, design.n_columns) if sample is None else sample
         self._inverse: Inverse | None = None
         #: whether gradients, and products with the Hessian, are computed by tiles of float64
         self._exact_gradient = self._exact_product = design.rough == np.float64
@@ -252,7 +267,7 @@ class MappedNewtonDescent:
         problem, n = self._problem, self._problem.design.n_rows
         if problem.losses.quadratic:
             return self._level() if len(self._sample) == n else self._start_of_sample()
-        few = sample_numbers(n, START_ROWS * problem.design.n_columns)
+        few = sample_numbers(n, self._start_rows * problem.design.n_columns)
         return self._level() if len(few) == n else _fit_with_falling_strength(problem.sample_rows(few))
 
     def _start_of_sample(self) -> Array:
@@ -261,11 +276,8 @@ class MappedNewtonDescent:
         if not isinstance(problem.design, MappedDesign):
             return w
         _, bend = problem.losses.slopes(self._at.eta)
-        few, h, total = (
-            problem.sample_rows(sample),
-            sample_weights(sample, bend.typical),
-            float(bend.typical[sample].sum()),
-        )
+        few, h = problem.sample_rows(sample), sample_weights(sample, bend.typical)
+        total = float(bend.typical[sample].sum())
         design, (_, gradient) = few.design.swept_and_kept(w, few.slopes)
         assert isinstance(design, MappedDesign)
         self._inverse = SampledInverse(design.gram(h), design.n_features, problem.strengths)
@@ -284,15 +296,15 @@ class MappedNewtonDescent:
         if self._exact_gradient and (rounded := self._rounded(w)) <= ROUNDED * self._tolerance * self._unit:
             swept = problem.design.swept(w, problem.slopes, exactly=False)
             point = self._point_of(w, swept, rounded, single=True)
-            if is_even(problem, point.eta):
+            if is_even(problem, point.eta, one_in=self._one_in):
                 return point
         swept = problem.design.swept(w, problem.slopes, exactly=self._exact_gradient)
         return self._point_of(w, swept, single=not self._exact_gradient)
 
     def _rounded(self, w: Array) -> float:
         """Return the length of the rounding error of a gradient by float32; infinite if float64 is to be used."""
-        wanted = not self._exact_product and is_even(self._problem, self._at.eta)
-        return estimate_rounding(self._problem, self._inverse, w) if wanted else np.inf
+        wanted = not self._exact_product and is_even(self._problem, self._at.eta, one_in=self._one_in)
+        return estimate_rounding(self._problem, self._inverse, w, one_in=self._one_in) if wanted else np.inf
 
     def _point_of(self, w: Array, swept: tuple[Array, Array], rounded: float = 0.0, *, single: bool) -> MappedPoint:
         eta, gradient = swept
@@ -410,7 +422,9 @@ class MappedNewtonDescent:
     def solution(self) -> Solution:
         how = f"√(gᵀH⁻¹g), after {format_count(max(0, len(self.trace) - 1), 'Newton step')}"
         if self._at.rounded > 0:
-            how += describe_rounding(self._at.rounded / self._unit)
+            rounded = self._at.rounded / self._unit
+            how += f"; {rounded:.2g} of it is an estimate of what float32 does to g, "
+            how += f"by float64 on one in {self._one_in} rows"
         tolerance = self._tolerance
         if self._stuck and tolerance < self.length <= NEGLIGIBLE:
             tolerance = NEGLIGIBLE

@@ -68,6 +68,8 @@ def solve(
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
     progress: Progress | None = None,
+    always_factor: int = ALWAYS_FACTOR,
+    poor: int = POOR,
 ) -> Solution:
     """Minimise a problem.
 
@@ -83,6 +85,10 @@ def solve(
         Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the length of the gradient.
+    always_factor : int
+        Rows below which every step has a preconditioner of its own.
+    poor : int
+        Conjugate gradient steps above which a preconditioner of the present point is replaced by a better kind.
 
     Returns
     -------
@@ -95,7 +101,7 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     with threads_for(problem.products):
-        descent = KernelNewtonDescent(problem, start, tolerance, progress)
+        descent = KernelNewtonDescent(problem, start, tolerance, progress, always_factor=always_factor, poor=poor)
         with keep_on_interrupt(descent.solution, "the best function found so far is kept"):
             descent.run(most_steps)
         return descent.solution()
@@ -120,9 +126,17 @@ class KernelNewtonDescent:
     """Newton steps from a start; the last point is the best so far."""
 
     def __init__(
-        self, problem: KernelProblem, start: KernelExpansion | None, tolerance: float, progress: Progress | None
+        self,
+        problem: KernelProblem,
+        start: KernelExpansion | None,
+        tolerance: float,
+        progress: Progress | None,
+        *,
+        always_factor: int,
+        poor: int,
     ) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
+        self._always_factor, self._poor = always_factor, poor
         shape = len(problem.products), problem.losses.outputs
         level = problem.losses.start() if problem.intercept else np.zeros(shape[1])
         self.alpha, self.intercept, self._f = np.zeros(shape), level, np.zeros(shape)
@@ -221,14 +235,14 @@ class KernelNewtonDescent:
         g, curvature = problem.losses.slopes(self.eta)
         step = newton_step(problem, self.alpha, g, curvature, self._current(curvature))
         if step.cg_steps > problem.products.worth_steps() / 2:
-            self._better = self._better or (self._fresh and step.cg_steps > POOR)
+            self._better = self._better or (self._fresh and step.cg_steps > self._poor)
             self._preconditioner = None
         self.length = float(np.sqrt(step.squared_length)) / problem.losses.unit(self.trace[-1])
         return step
 
     def _current(self, curvature: LossCurvature) -> Preconditioner:
         """Return the preconditioner in use, or a new one for the present point."""
-        few = len(self.alpha) < ALWAYS_FACTOR and not self._problem.losses.quadratic
+        few = len(self.alpha) < self._always_factor and not self._problem.losses.quadratic
         self._fresh = self._preconditioner is None or few
         if self._preconditioner is None or few:
             self._preconditioner = self._problem.products.preconditioner(

@@ -109,6 +109,10 @@ class TiledMatrix(KernelProducts):
     """K by tiles, never formed."""
 
     gram: Gram
+    #: largest rank of the low-rank factor
+    most_pivots: int = MOST_PIVOTS
+    #: mean remaining diagonal at which no more pivots are added, in units of λ W⁻¹
+    least_left: float = LEAST_LEFT
     name = "a pivoted Cholesky factor of low rank"
 
     def __post_init__(self) -> None:
@@ -131,8 +135,8 @@ class TiledMatrix(KernelProducts):
         """Return the pivoted Cholesky factor, computed once, since the pivots do not depend on W."""
         known: PivotedCholesky | None = self.__dict__["_pivoted"]
         if known is None:
-            most = max(1, min(MOST_PIVOTS, len(self), int(SHARE * available_bytes() / (16 * len(self)))))
-            known = PivotedCholesky.of(self.gram, most, LEAST_LEFT * level)
+            most = max(1, min(self.most_pivots, len(self), int(SHARE * available_bytes() / (16 * len(self)))))
+            known = PivotedCholesky.of(self.gram, most, self.least_left * level)
             object.__setattr__(self, "_pivoted", known)
         return known
 

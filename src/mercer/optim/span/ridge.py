@@ -62,8 +62,17 @@ class DualFit:
     singular: bool = False
 
 
-def kernel_ridge(system: RidgeSystem, alpha: Array) -> Solution:
-    """Solve for a `DualFit`, with the penalty of each target.
+def kernel_ridge(system: RidgeSystem, alpha: Array, *, many_rows: int = MANY_ROWS) -> Solution:
+    """Solve for a `DualFit`.
+
+    Parameters
+    ----------
+    system : RidgeSystem
+        The equations.
+    alpha : array of shape (targets,)
+        The penalty of each target.
+    many_rows : int
+        Rows from which on features and conjugate gradients are tried.
 
     Raises
     ------
@@ -73,11 +82,11 @@ def kernel_ridge(system: RidgeSystem, alpha: Array) -> Solution:
         On Ctrl-C during conjugate gradients, with the solution so far.
     """
     system, alpha = _scale_weights(system, alpha)
-    if len(system) >= MANY_ROWS:
+    if len(system) >= many_rows:
         if (by_columns := solve_by_features(system, alpha)) is not None:
             return by_columns
         try:
-            steps = _try_steps(system, alpha)
+            steps = _try_steps(system, alpha, many_rows)
         except FitInterrupted as interruption:
             interruption.solution = _steps_solution(system, interruption.solution)
             raise
@@ -96,12 +105,12 @@ def _scale_weights(system: RidgeSystem, alpha: Array) -> tuple[RidgeSystem, Arra
     return replace(system, weight=system.weight / unit), alpha / unit
 
 
-def _try_steps(system: RidgeSystem, alpha: Array) -> RidgeSteps | None:
+def _try_steps(system: RidgeSystem, alpha: Array, many_rows: int) -> RidgeSteps | None:
     n = len(system)
-    steps = solve_by_steps(system, alpha, AIM) if has_room(bytes_needed(n)) else None
+    steps = solve_by_steps(system, alpha, AIM) if has_room(bytes_needed(n, many_rows=many_rows)) else None
     if steps is not None or has_room(8.0 * n**2):
         return steps
-    refuse_beyond_memory(bytes_at_least(n, alpha.size), _describe(n), INSTEAD)
+    refuse_beyond_memory(bytes_at_least(n, alpha.size, many_rows=many_rows), _describe(n), INSTEAD)
     return solve_beyond_memory(system, alpha, AIM)
 
 
@@ -110,14 +119,14 @@ def has_room(needed: float) -> bool:
     return needed <= SHARE * available_bytes()
 
 
-def bytes_needed(rows: int) -> float:
+def bytes_needed(rows: int, *, many_rows: int = MANY_ROWS) -> float:
     """Return the memory of the fastest fit: a square for Cholesky, or half of one in float32 and the pivots."""
-    return 8.0 * rows**2 if rows < MANY_ROWS else 2.0 * rows**2 + BYTES_PER_PIVOT * rows**2 / ROWS_PER_PIVOT
+    return 8.0 * rows**2 if rows < many_rows else 2.0 * rows**2 + BYTES_PER_PIVOT * rows**2 / ROWS_PER_PIVOT
 
 
-def bytes_at_least(rows: int, targets: int = 1) -> float:
+def bytes_at_least(rows: int, targets: int = 1, *, many_rows: int = MANY_ROWS) -> float:
     """Return the memory of the smallest fit: a square for few rows, else the vectors of the steps and some pivots."""
-    if rows < MANY_ROWS:
+    if rows < many_rows:
         return 8.0 * rows**2
     return 8.0 * VECTORS * rows * targets + BYTES_PER_PIVOT * rows * FEWEST_PIVOTS
 

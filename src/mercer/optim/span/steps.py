@@ -169,23 +169,71 @@ class RidgeSteps:
     path: str
 
 
-def solve_by_steps(system: RidgeSystem, alpha: Array, tolerance: float) -> RidgeSteps | None:
-    """Solve (S K S + alpha) c = S y; None if that would take, or took, longer than a Cholesky factorisation."""
-    smallest, most = float(alpha.min()), len(system) // ROWS_PER_STEP
+def solve_by_steps(
+    system: RidgeSystem,
+    alpha: Array,
+    tolerance: float,
+    *,
+    rows_per_step: int = ROWS_PER_STEP,
+    tile_error: float = BEARABLE,
+    worth_another: float = WORTH_ANOTHER,
+) -> RidgeSteps | None:
+    """Solve (S K S + alpha) c = S y; None if that would take, or took, longer than a Cholesky factorisation.
+
+    Parameters
+    ----------
+    system : RidgeSystem
+        The equations.
+    alpha : array of shape (targets,)
+        The penalty of each target.
+    tolerance : float
+        Relative residual at which to stop.
+    rows_per_step : int
+        The number of steps is at most the number of rows divided by this.
+    tile_error : float
+        Error of S K S, in units of alpha, up to which tiles of float32 are used.
+    worth_another : float
+        A correction that leaves more than this portion of the last residual is the last one.
+    """
+    smallest, most = float(alpha.min()), len(system) // rows_per_step
     if not _is_definite(system, smallest):
         return None
     deflation = Deflation.of(system, smallest, len(system) // ROWS_PER_PIVOT)
     if deflation.steps(smallest, tolerance) > most:
         return None
-    correcting = _IterativeCorrection(system, alpha, KeptTriangle.of(_rough_matrix(system, smallest)), deflation)
+    kept = KeptTriangle.of(_rough_matrix(system, smallest, tile_error))
+    correcting = _IterativeCorrection(system, alpha, kept, deflation, worth_another=worth_another)
     with blas_for(1):  # BLAS threads would keep spinning while our threads multiply
         return correcting.run(tolerance, most)
 
 
-def solve_beyond_memory(system: RidgeSystem, alpha: Array, tolerance: float) -> RidgeSteps | None:
+def solve_beyond_memory(
+    system: RidgeSystem,
+    alpha: Array,
+    tolerance: float,
+    *,
+    tile_error: float = BEARABLE,
+    worth_another: float = WORTH_ANOTHER,
+    long_seconds: float = LONG,
+) -> RidgeSteps | None:
     """Solve with as much of the matrix as fits in memory, if nothing else is possible, however many steps it takes.
 
     Return None if that is not possible either: alpha is 0 up to rounding, or k(x, x) is 0 for a row.
+
+    Parameters
+    ----------
+    system : RidgeSystem
+        The equations.
+    alpha : array of shape (targets,)
+        The penalty of each target.
+    tolerance : float
+        Relative residual at which to stop.
+    tile_error : float
+        Error of S K S, in units of alpha, up to which tiles of float32 are used.
+    worth_another : float
+        After a correction that leaves more than this portion of the last residual, tiles of float64 are used.
+    long_seconds : float
+        Expected seconds from which on a warning is given.
     """
     n, smallest = len(system), float(alpha.min())
     if not _is_definite(system, smallest) or smallest <= np.finfo(float).eps * float(system.diagonal.min()):
@@ -193,12 +241,13 @@ def solve_beyond_memory(system: RidgeSystem, alpha: Array, tolerance: float) -> 
     pivots = pivots_beyond_memory(n)
     deflation = Deflation.of(system, smallest, pivots)
     available = SHARE_OF_TILES * available_bytes() - 8.0 * n * (deflation.L.shape[1] + VECTORS * system.Y.shape[1])
-    kept = KeptTriangle.of(_rough_matrix(system, smallest), available)
+    kept = KeptTriangle.of(_rough_matrix(system, smallest, tile_error), available)
     expected = deflation.steps(smallest, tolerance)
     most = int(max(MOST_STEPS, min(UNEXPECTED * expected, n)))  # more than n steps are due to rounding errors
-    _warn_if_long(kept, min(expected, most))
+    _warn_if_long(kept, min(expected, most), long_seconds)
+    correcting = _IterativeCorrection(system, alpha, kept, deflation, worth_another=worth_another, alone=True)
     with blas_for(1):
-        return _IterativeCorrection(system, alpha, kept, deflation, alone=True).run(tolerance, most)
+        return correcting.run(tolerance, most)
 
 
 def pivots_beyond_memory(rows: int) -> int:
@@ -211,11 +260,11 @@ def _is_definite(system: RidgeSystem, alpha: float) -> bool:
     return alpha > 0 and bool((system.diagonal > 0).all())
 
 
-def _rough_matrix(system: RidgeSystem, alpha: float) -> KernelMatrix:
-    return system.rough(BEARABLE * alpha / (np.sqrt(len(system)) * float(system.diagonal.max())))
+def _rough_matrix(system: RidgeSystem, alpha: float, tile_error: float) -> KernelMatrix:
+    return system.rough(tile_error * alpha / (np.sqrt(len(system)) * float(system.diagonal.max())))
 
 
-def _warn_if_long(kept: KeptTriangle, steps: float) -> None:
+def _warn_if_long(kept: KeptTriangle, steps: float, long_seconds: float) -> None:
     """Warn if the expected time, by that of a few tiles, is long."""
     some = KeptTriangle(kept.size, kept.dtype, [], kept.rest[: MADE_TOGETHER * TURNS], kept.K)
     v, least = np.ones(kept.size), np.inf
@@ -224,10 +273,10 @@ def _warn_if_long(kept: KeptTriangle, steps: float) -> None:
         some.times(v)
         least = min(least, time.perf_counter() - began)
     seconds = least / max(1, len(some.rest)) * len(kept.rest) * steps
-    if seconds > LONG:
+    if seconds > long_seconds:
         warn(
             f"an exact kernel ridge regression of {kept.size:,} rows, whose matrix does not fit in memory, will take "
-            f"about {seconds / LONG:.2g} hours: {steps:.0f} steps of conjugate gradients. Raise alpha for fewer steps, "
+            f"about {seconds / 3600:.2g} hours: {steps:.0f} steps of conjugate gradients. Raise alpha for fewer steps, "
             f"or {INSTEAD}.",
             LongFitWarning,
         )
@@ -237,9 +286,17 @@ class _IterativeCorrection:
     """Corrections until the residual is small; `alone` if there is no other method to fall back on."""
 
     def __init__(
-        self, system: RidgeSystem, alpha: Array, kept: KeptTriangle, deflation: Deflation, *, alone: bool = False
+        self,
+        system: RidgeSystem,
+        alpha: Array,
+        kept: KeptTriangle,
+        deflation: Deflation,
+        *,
+        worth_another: float,
+        alone: bool = False,
     ) -> None:
         self._system, self._alpha, self._kept, self._alone = system, alpha, kept, alone
+        self._worth_another = worth_another
         self._deflation, self._rank = deflation, deflation.L.shape[1]
         self._inverse = deflation.inverse(alpha, kept.dtype)
 
@@ -270,7 +327,7 @@ class _IterativeCorrection:
                 c, residual, steps, error = better, rest, latest, latest.error
             if error <= tolerance:
                 return steps
-            if latest.error > WORTH_ANOTHER * before and not self._become_exact():
+            if latest.error > self._worth_another * before and not self._become_exact():
                 break
         return steps if self._alone else None
 

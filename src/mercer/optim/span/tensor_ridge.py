@@ -26,18 +26,45 @@ from mercer.optim.span._tensor_curvature import cholesky, pivoted_factor
 from mercer.optim.span.ridge import TOLERANCE, DualFit, residual_certificate
 from mercer.optim.span.system import largest_share
 
-#: rows up to which the matrix is stored in GPU memory
-ON_CARD = 30_000
-#: rows up to which the matrix is stored in main memory
-ON_CPU = 4_000
+#: rows up to which the matrix is stored in GPU memory and factorised
+MAX_FACTORED_ROWS_ON_CARD = 30_000
+#: rows up to which the matrix is stored in main memory and factorised
+MAX_FACTORED_ROWS_ON_CPU = 4_000
 #: bound for the relative residual with products in float32
 SINGLE_TOLERANCE = 1e-4
 #: steps of conjugate gradients
 MOST_STEPS = 1_000
 
 
-def kernel_ridge(kernel: Kernel, X: Any, Y: Array, weight: Array | None, alpha: Array) -> Solution:
+def kernel_ridge(
+    kernel: Kernel,
+    X: Any,
+    Y: Array,
+    weight: Array | None,
+    alpha: Array,
+    *,
+    max_factored_rows: int | None = None,
+    double: bool | None = None,
+) -> Solution:
     """Solve for a `DualFit`, with the penalty of each target; all weights are above 0.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : tensor of shape (n, columns)
+        The rows.
+    Y : array of shape (n, targets)
+        The responses.
+    weight : array of shape (n,), optional
+        The weights of the rows.
+    alpha : array of shape (targets,)
+        The penalty of each target.
+    max_factored_rows : int, optional
+        Rows up to which the matrix is factorised; by default `MAX_FACTORED_ROWS_ON_CARD` or `MAX_FACTORED_ROWS_ON_CPU`.
+    double : bool, optional
+        Whether kernels are computed in float64 from the beginning; by default if X is, or if it costs little
+        (`worth_double`).
 
     Raises
     ------
@@ -46,10 +73,12 @@ def kernel_ridge(kernel: Kernel, X: Any, Y: Array, weight: Array | None, alpha: 
     FitInterrupted
         On Ctrl-C during conjugate gradients, with the solution so far.
     """
-    double = worth_double(X, len(X))
+    double = worth_double(X, len(X)) if double is None else double
     rows = X.double() if double else X
     root = np.ones((len(X), 1)) if weight is None else np.sqrt(weight)[:, None]
-    if len(X) <= (ON_CARD if X.is_cuda else ON_CPU):
+    if max_factored_rows is None:
+        max_factored_rows = MAX_FACTORED_ROWS_ON_CARD if X.is_cuda else MAX_FACTORED_ROWS_ON_CPU
+    if len(X) <= max_factored_rows:
         with suppress(DeviceMemoryError):  # conjugate gradients need less
             return _solve_by_cholesky(TensorGram(kernel, rows.double()), root, Y, alpha)
     if double:
