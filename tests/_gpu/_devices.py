@@ -1,4 +1,4 @@
-"""Where tensors may lie, and how close their results are to those of arrays."""
+"""Devices of tensors, and the precision of their results."""
 
 from __future__ import annotations
 

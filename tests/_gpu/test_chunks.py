@@ -1,4 +1,4 @@
-"""Where a card has no room, chunks become smaller, and an error says so at last."""
+"""Chunks become smaller if GPU memory runs out, and a single row that does not fit is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Triton does not run, torch takes its place, and one warning says why."""
+"""If Triton does not work, torch is used instead, with one warning that contains the reason."""
 
 from __future__ import annotations
 

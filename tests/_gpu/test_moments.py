@@ -113,7 +113,7 @@ def test_infinity_leaves_a_statistic_that_says_so(kind):
 
 @pytest.mark.parametrize("kind", STATISTICS)
 def test_many_groups_some_of_them_empty(kind):
-    k = moments.FEW_GROUPS + 50
+    k = moments.MAX_INDICATOR_GROUPS + 50
     X, groups, weight = rows(8, n=900, k=k)
     assert len(np.unique(groups)) < k
     assert_same(*both(kind, X, groups, weight, k))

@@ -59,15 +59,15 @@ def test_a_rational_quadratic_of_a_large_power(power, device):
 
 def test_a_large_power_is_not_for_the_fused_kernel(monkeypatch):
     """Its logarithm is of 1 + s in float32, whose rounding the power multiplies."""
-    asked = []
-    monkeypatch.setattr(sums, "compiles", lambda device: asked.append(device))  # and is told no
+    devices = []
+    monkeypatch.setattr(sums, "compiles", lambda device: devices.append(device))  # which returns None
 
     class Rows(list):
         is_cuda, dtype, device = True, torch.float32, "card"
 
     for power in (1.0, 1e4):
         assert sums._fused(TensorProfile("rational_quadratic", 1.0, power), Rows([0]), Rows([0]), True, False) is None
-    assert asked == ["card"]
+    assert devices == ["card"]
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -81,7 +81,7 @@ def test_columns(d, device):
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize("device", DEVICES)
 def test_narrow_kernels_far_from_the_origin(device, dtype):
-    """What products would lose: distances far below the spread of the rows."""
+    """Distances far below the spread of the rows, whose digits products would lose."""
     X = rows(250, 3, 0, device=device, dtype=dtype) + 1000.0
     V, profile = rows(250, 1, 1, device=device, dtype=dtype), TensorProfile("gaussian", 1e4)
     assert_product(TensorKernelSums(profile, X).times(V), matrix(profile, X, X), V, TOLERANCE[dtype])

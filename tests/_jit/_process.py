@@ -31,7 +31,7 @@ print(json.dumps([value, sum(stats.cache_hits.values()) if stats else 0]))
 
 
 def printed(script: str, **environment: str) -> str:
-    """What a script prints in a process with these variables beside the usual ones."""
+    """Return the output of a script in a process with further environment variables."""
     done = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, **environment},

@@ -27,7 +27,7 @@ ways = {
     "that of another loop": lambda content, other: other,
     "a program": lambda content, other: b"cos\\n_exit\\n(I9\\ntR.",
 }
-told = {}
+reported = {}
 for suffix in (".nbi", ".nbc"):
     for way, spoil in ways.items():
         chosen = [path for path in files if path.suffix == suffix]
@@ -36,12 +36,12 @@ for suffix in (".nbi", ".nbc"):
         if (child := os.fork()) == 0:
             signal.alarm(60)
             os._exit(0 if caller(1.0) == 20.0 else 3)
-        told[f"{way} {suffix}"] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        reported[f"{way} {suffix}"] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         for path in Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nb?"):
             path.unlink()
         for path, content in contents.items():
             path.write_bytes(content)
-print(json.dumps([len(files), told]))
+print(json.dumps([len(files), reported]))
 """
 
 
@@ -58,9 +58,9 @@ def hits_after(package: Path) -> int:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each damage is tried in a forked process")
 def test_damaged_files_are_not_read(package: Path) -> None:
     hits_after(package)
-    count, told = json.loads(printed(SPOIL, **environment(package)))
+    count, reported = json.loads(printed(SPOIL, **environment(package)))
     assert count == 4  # an index and machine code of both loops
-    assert set(told.values()) == {0}, told
+    assert set(reported.values()) == {0}, reported
 
 
 def test_a_damaged_cache_is_mended(package: Path) -> None:
@@ -76,29 +76,29 @@ import resource, signal, warnings
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 from mercer._jit.caller import caller
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as reported:
     warnings.simplefilter("always")
     value = caller(1.0)
 import json
-print(json.dumps([value, [str(each.message) for each in told]]))
+print(json.dumps([value, [str(each.message) for each in reported]]))
 """
 
 
 def test_a_full_disk_costs_a_warning(package: Path) -> None:
     pytest.importorskip("resource")
-    value, told = json.loads(printed(FULL, **environment(package)))
+    value, reported = json.loads(printed(FULL, **environment(package)))
     assert value == 20.0
-    assert [("cannot be kept" in each, "file too large" in each) for each in told] == [(True, True)]
+    assert [("cannot be kept" in each, "file too large" in each) for each in reported] == [(True, True)]
     assert not [path for path in (package / "cache").rglob("*") if path.is_file()]
 
 
 OPEN = """
 import json, warnings
 from mercer._jit.caller import caller
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as reported:
     warnings.simplefilter("always")
     caller(1.0)
-print(json.dumps([str(each.message) for each in told]))
+print(json.dumps([str(each.message) for each in reported]))
 """
 
 
@@ -108,5 +108,5 @@ def test_a_folder_that_others_write_to_is_named(package: Path) -> None:
     folder.mkdir(mode=0o755)
     assert json.loads(printed(OPEN, **environment(package))) == []
     folder.chmod(0o777)
-    (told,) = json.loads(printed(OPEN, **environment(package)))
-    assert f"Other users can write to {str(folder)!r}" in told
+    (reported,) = json.loads(printed(OPEN, **environment(package)))
+    assert f"Other users can write to {str(folder)!r}" in reported

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer._jit import jit
-from mercer._jit.decay import FEWEST, exp2_below
+from mercer._jit.decay import SMALLEST_BINARY_EXPONENT, exp2_below
 from mercer.kernels._value_loops import ExponentialValue, apply_kernel
 
 X = np.concatenate([np.linspace(-750, 0, 40_001), -np.logspace(-300, 2, 5000), [-0.0]])
@@ -47,8 +47,10 @@ def test_powers_of_two_down_to_the_least() -> None:
     """In their middle and at their ends, where the nearest whole number is another one."""
     whole = -np.arange(1020.0)
     halves = np.concatenate([whole - 0.5, np.nextafter(whole - 0.5, 0), np.nextafter(whole - 0.5, -2000)])
-    x = np.concatenate([np.linspace(FEWEST, 0, 100_001)[1:], -np.logspace(-300, 3, 5000), whole, halves])
-    x = x[x > FEWEST]
+    x = np.concatenate(
+        [np.linspace(SMALLEST_BINARY_EXPONENT, 0, 100_001)[1:], -np.logspace(-300, 3, 5000), whole, halves]
+    )
+    x = x[x > SMALLEST_BINARY_EXPONENT]
     expected = np.exp2(x.astype(np.longdouble)).astype(float)
     np.testing.assert_allclose(powers_of_two(x), expected, rtol=4e-14)
     np.testing.assert_allclose([exp2_below(value) for value in x[::997]], expected[::997], rtol=4e-14)
@@ -60,12 +62,14 @@ def test_whole_powers_of_two_are_exact() -> None:
 
 
 def test_below_the_least_there_is_nothing() -> None:
-    x = np.array([FEWEST, np.nextafter(FEWEST, -2000), -1100.0, -1e19, -1e300, -np.inf])
+    x = np.array(
+        [SMALLEST_BINARY_EXPONENT, np.nextafter(SMALLEST_BINARY_EXPONENT, -2000), -1100.0, -1e19, -1e300, -np.inf]
+    )
     assert (powers_of_two(x) == 0).all()
 
 
 def test_no_power_is_more_than_one() -> None:
-    """What rounding makes more than 0 counts as 0."""
+    """Arguments that rounding made positive count as 0."""
     assert (powers_of_two(np.array([0.0, -0.0, 1e-300, 1e-10, 0.7, 50.0, 1e6, 1e300])) == 1).all()
     x = np.sort(-np.random.default_rng(0).uniform(0, 1100, 100_000))
     assert powers_of_two(x).max() <= 1

@@ -98,9 +98,7 @@ def test_without_a_compiler_it_is_the_same() -> None:
     np.testing.assert_allclose(out, left @ right)
 
 
-def test_where_panels_are_no_faster_blas_makes_squares(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_squares_by_panels_are_those_of_blas() -> None:
     X = drawn(np.random.default_rng(0), 50, 20, float)
-    panels = product.square(X)
-    monkeypatch.setattr(product, "_panels_are_faster", lambda: False)
-    np.testing.assert_allclose(product.square(X), panels, atol=1e-13)
-    np.testing.assert_array_equal(product.square(X), X.T @ X)
+    np.testing.assert_allclose(product.square(X, by_panels=False), product.square(X, by_panels=True), atol=1e-13)
+    np.testing.assert_array_equal(product.square(X, by_panels=False), X.T @ X)

@@ -340,7 +340,7 @@ def test_a_far_row_does_not_fill_the_memory() -> None:
     [
         ("knut", 1, "Did you mean 'knuth'"),
         (0, 1, "at least one"),
-        (2.5, 1, "no rule, number, Width"),
+        (2.5, 1, "not a rule, a number, a Width"),
         ([3, 4, 5], 2, "3 entries for 2 column"),
         ([0.0, 1.0], 2, "per column"),
         ([1.0, 0.0], 1, "increase"),

@@ -1,4 +1,4 @@
-"""What linear and quadratic discriminants have in common."""
+"""Common properties of linear and quadratic discriminants."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_a_column_far_from_zero_keeps_its_digits() -> None:
 
 
 def test_small_columns_are_not_lost_beside_large_ones():
-    """Where nothing is pulled, units do not matter."""
+    """Without shrinkage, units do not matter."""
     X, y = blobs(classes=2)
     units = np.array([1.0, 1e2, 1e4, 1e7])
     expected = QuadraticDiscriminantAnalysis().fit(X, y).predict_proba(X)

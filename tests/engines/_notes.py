@@ -11,17 +11,17 @@ class Note(NamedTuple):
 
     @property
     def pieces(self) -> int:
-        """How many of them the pass has done."""
+        """Number of finished pieces."""
         return int(self.result[-1])
 
 
 class Notes(dict[int, Note]):
-    """Keeps all that it is given, by the number of the pass."""
+    """A journal in memory: the last result of each pass, by its number."""
 
-    def finished(self, number: int, source: Any) -> Any:
+    def find_result(self, number: int, source: Any) -> Any:
         return self[number].result if number in self and self[number].finished else None
 
-    def begun(self, number: int, source: Any) -> Any:
+    def find_partial_result(self, number: int, source: Any) -> Any:
         return self[number].result if number in self and not self[number].finished else None
 
     def keep(self, number: int, source: Any, result: Any, *, finished: bool) -> None:

@@ -1,4 +1,4 @@
-"""What passes make of a chunk, in functions that can be sent to other processes."""
+"""Summaries of chunks, as functions that can be pickled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of engines share: a machine of four cores."""
+"""Fixture of all tests of engines: a machine of four cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which engine is in force, and for how long. Those on Dask are chosen in test_dask.py."""
+"""The choice of an engine and its duration. Engines on Dask are in test_dask.py."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from mercer.data.sources.base import Chunk, Piece, PreparedSource, Source, Sourc
 from mercer.data.sources.memory import MemorySource
 from mercer.engines import dask as engine_on_dask
 from mercer.engines import engine, fold, reduce
-from mercer.engines.passes import Run, enter_run
+from mercer.engines.passes import Fold, Pass, Run, enter_run
 from mercer.stats import ScatterMoments
 from tests.engines._clusters import cluster_of
 from tests.engines._notes import Notes
@@ -52,7 +52,7 @@ def processes() -> Iterator[Client]:
 
 @dataclass(frozen=True)
 class Made(Piece):
-    """Rows that whoever reads them makes from a number, after something happened."""
+    """A piece whose rows are made from a number when it is read, after a function is called."""
 
     number: int
     happens: Any = None
@@ -108,12 +108,18 @@ def test_any_number_of_workers_gives_the_same_bits_and_those_of_threads_up_to_ro
     np.testing.assert_allclose(answers[0].covariance, here.covariance, rtol=1e-12)
 
 
-def test_rows_are_merged_in_their_order(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_on_dask, "FAN_IN", 3)
-    monkeypatch.setattr(engine_on_dask, "STRETCH", 10)
+def run_pass(cluster: engine_on_dask.Dask, summarise: Any, source: Source, run: Run) -> Any:
+    """Run a pass on a cluster with options of its own."""
+    current = Pass(Fold(summarise, operator.add), source, run, 0)
+    cluster.fold(current)
+    current.finish()
+    return current.total.result
+
+
+def test_rows_are_merged_in_their_order(client: Client) -> None:
     source = MemorySource(np.arange(40.0).reshape(40, 1), rows=1)
-    with engine(client):
-        assert fold(first_column, source, operator.add) == list(range(40))
+    cluster = engine_on_dask.Dask(client, fan_in=3, stretch=10)
+    assert run_pass(cluster, first_column, source, Run()) == list(range(40))
 
 
 def test_a_mapped_source_goes_through_its_functions_in_order(client: Client) -> None:
@@ -136,9 +142,9 @@ def test_warnings_of_workers_reach_who_called(where: str, request: pytest.Fixtur
     with engine(request.getfixturevalue(where)), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fold(column_sums, source, operator.add)
-    told = [(each.category, str(each.message), Path(each.filename).name) for each in caught]
-    assert told.count((PrecisionWarning, "The rows are odd.", Path(__file__).name)) == 1
-    assert told.count((UserWarning, "Rows are odd.", Path(__file__).name)) == 1
+    reported = [(each.category, str(each.message), Path(each.filename).name) for each in caught]
+    assert reported.count((PrecisionWarning, "The rows are odd.", Path(__file__).name)) == 1
+    assert reported.count((UserWarning, "Rows are odd.", Path(__file__).name)) == 1
 
 
 def odd(chunk: Chunk) -> Chunk:
@@ -152,16 +158,16 @@ def test_a_source_without_rows_is_refused(client: Client) -> None:
         fold(column_sums, Making(0), operator.add)
 
 
-# What is told.
+# Reports.
 
 
 def test_a_run_is_told_of_every_piece_and_of_what_was_skipped(client: Client) -> None:
-    told = list[tuple[int, int]]()
-    run = Run(on_piece=lambda number, pieces: told.append((number, pieces)))
+    reported = list[tuple[int, int]]()
+    run = Run(on_piece=lambda number, pieces: reported.append((number, pieces)))
     with engine(client), enter_run(run):
         for _ in range(2):
             fold(column_sums, Making(5, skip_odd), operator.add)
-    assert told == [(number, pieces) for number in (0, 1) for pieces in range(1, 6)]
+    assert reported == [(number, pieces) for number in (0, 1) for pieces in range(1, 6)]
     assert (run.passes, run.pieces, run.rows) == (2, 5, 20)
     assert run.skipped == 2 * ["a row of number 1", "a row of number 3"]
 
@@ -171,25 +177,24 @@ def skip_odd(number: int, skipped: list[str]) -> None:
         skipped.append(f"a row of number {number}")
 
 
-def test_a_pass_goes_on_after_the_stretches_that_were_kept(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_on_dask, "STRETCH", 4)
-    notes, source, told = Notes(), Making(60), list[int]()
+def test_a_pass_goes_on_after_the_stretches_that_were_kept(client: Client) -> None:
+    cluster = engine_on_dask.Dask(client, stretch=4)
+    notes, source, reported = Notes(), Making(60), list[int]()
 
     def stop_when_something_is_kept(number: int, pieces: int) -> None:
         if notes:
             raise KeyboardInterrupt
 
-    with engine(client):
-        expected = fold(column_sums, Making(60), operator.add)
-        with enter_run(Run(on_piece=stop_when_something_is_kept, journal=notes)), pytest.raises(KeyboardInterrupt):
-            fold(column_sums, source, operator.add)
-        kept = notes[0].pieces
-        with enter_run(Run(on_piece=lambda number, pieces: told.append(pieces), journal=notes)) as run:
-            answer = fold(column_sums, Making(60), operator.add)
+    expected = run_pass(cluster, column_sums, Making(60), Run())
+    with pytest.raises(KeyboardInterrupt):
+        run_pass(cluster, column_sums, source, Run(on_piece=stop_when_something_is_kept, journal=notes))
+    kept = notes[0].pieces
+    run = Run(on_piece=lambda number, pieces: reported.append(pieces), journal=notes)
+    answer = run_pass(cluster, column_sums, Making(60), run)
     assert source.closed
     assert kept % 4 == 0
     assert 0 < kept < 60
-    assert told == list(range(kept + 1, 61))
+    assert reported == list(range(kept + 1, 61))
     assert run.rows == 240
     np.testing.assert_array_equal(answer, expected)
 
@@ -340,11 +345,10 @@ def test_errors_travel(kind: type[BaseException]) -> None:
     assert (type(arrived), str(arrived), arrived.beside) == (kind, str(error), 3)
 
 
-def test_a_scheduler_out_of_reach_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_on_dask, "CONNECT_TIMEOUT", 0.3)
+def test_a_scheduler_out_of_reach_is_named() -> None:
     with (
         pytest.raises(EngineError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"),
-        engine("tcp://127.0.0.1:9"),
+        engine_on_dask.connect("tcp://127.0.0.1:9", timeout=0.3),
     ):
         pass
 
@@ -360,19 +364,18 @@ def test_a_client_that_cannot_wait_is_refused() -> None:
         engine_on_dask.Dask(SimpleNamespace(asynchronous=True))
 
 
-def test_a_cluster_without_workers_is_not_waited_for_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_on_dask, "WORKER_TIMEOUT", 0.3)
+def test_a_cluster_without_workers_is_not_waited_for_in_vain() -> None:
     unmanned = cluster_of(0, processes=False)
-    with unmanned, Client(unmanned) as client, engine(client), pytest.raises(EngineError, match="no workers for"):
-        fold(column_sums, Making(3), operator.add)
+    with unmanned, Client(unmanned) as client, pytest.raises(EngineError, match="no workers for"):
+        run_pass(engine_on_dask.Dask(client, worker_timeout=0.3), column_sums, Making(3), Run())
 
 
 # Which cluster.
 
 
 def test_the_current_client_is_the_one_meant(client: Client) -> None:
-    with client.as_current(), engine_on_dask.connected("dask") as found:
-        assert found._client is client
+    with client.as_current(), engine_on_dask.connect("dask") as found:
+        assert found.client is client
     assert client.status == "running"
 
 
@@ -386,9 +389,9 @@ def test_a_plan_says_that_a_fit_ran_on_a_cluster(client: Client) -> None:
 
 
 def test_an_address_is_connected_to_and_left(processes: Client) -> None:
-    with engine_on_dask.connected(processes.scheduler.address) as found:
-        assert found._client is not processes
-    assert found._client.status == "closed"
+    with engine_on_dask.connect(processes.scheduler.address) as found:
+        assert found.client is not processes
+    assert found.client.status == "closed"
     assert processes.status == "running"
 
 

@@ -16,7 +16,7 @@ ROWS = 1000
 
 
 def source(block_rows: int, *, room: int = ROWS, tensors: bool = True) -> RowBlocks:
-    """Rows of which no more than so many can be read at once."""
+    """Rows of which a limited number can be read at once."""
     rng = np.random.default_rng(0)
     given = rng.normal(size=(ROWS, 3)) + 1e6, rng.integers(2, size=ROWS), rng.random(ROWS)
     x, groups, weight = map(torch.as_tensor, given) if tensors else given

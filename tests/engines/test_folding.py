@@ -54,11 +54,11 @@ def test_a_source_without_rows_is_named() -> None:
 
 
 def test_passes_of_a_run_are_numbered() -> None:
-    told = list[tuple[int, int]]()
-    with enter_run(Run(on_piece=lambda number, pieces: told.append((number, pieces)))) as run:
+    reported = list[tuple[int, int]]()
+    with enter_run(Run(on_piece=lambda number, pieces: reported.append((number, pieces)))) as run:
         for rows in (250, 500):
             fold(first_column, MemorySource(X, rows=rows), operator.add)
-    assert told == [(0, 1), (0, 2), (1, 1)]
+    assert reported == [(0, 1), (0, 2), (1, 1)]
     assert (run.passes, run.pieces, run.rows) == (2, 1, 500)
 
 

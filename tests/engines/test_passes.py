@@ -11,7 +11,7 @@ import pytest
 
 from mercer.data.sources.base import Chunk, Piece, Source, SourceColumns
 from mercer.data.sources.memory import MemorySource
-from mercer.engines.passes import Fold, Pass, PassPart, Run, joined
+from mercer.engines.passes import Fold, Pass, PassPart, Run, join_parts
 from tests.engines._notes import Note, Notes
 from tests.engines._summaries import first_column
 
@@ -35,8 +35,8 @@ def test_a_piece_is_summarised_chunk_by_chunk_in_order() -> None:
 
 def test_pieces_that_were_skipped_leave_the_others_as_they_are() -> None:
     nothing, something = PassPart(None, 0, ["gone"]), PassPart([1], 2, [])
-    assert joined(operator.add, nothing, something, nothing) == PassPart([1], 2, ["gone", "gone"], 3)
-    assert joined(operator.add, nothing, nothing) == PassPart(None, 0, ["gone", "gone"], 2)
+    assert join_parts(operator.add, nothing, something, nothing) == PassPart([1], 2, ["gone", "gone"], 3)
+    assert join_parts(operator.add, nothing, nothing) == PassPart(None, 0, ["gone", "gone"], 2)
 
 
 def test_functions_of_mapped_sources_are_taken_out_in_their_order() -> None:
@@ -46,7 +46,7 @@ def test_functions_of_mapped_sources_are_taken_out_in_their_order() -> None:
     assert going.source is source
     with going.pieces() as pieces:
         parts = [going.fold.summarise_piece(piece) for piece in pieces]
-    assert joined(operator.add, *parts).result == (2 * (X[:, 0] + 1)).tolist()
+    assert join_parts(operator.add, *parts).result == (2 * (X[:, 0] + 1)).tolist()
 
 
 def test_a_map_of_its_own_kind_stays_with_its_pieces() -> None:

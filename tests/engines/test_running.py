@@ -15,7 +15,7 @@ def test_a_run_is_the_current_one_inside_its_block() -> None:
     assert current_run() is not outer
 
 
-def test_passes_of_nobody_are_counted_for_nobody() -> None:
+def test_passes_without_a_run_are_not_counted() -> None:
     assert current_run() is not current_run()
 
 

@@ -18,5 +18,5 @@ def log_gamma(x: Decimal) -> Decimal:
 
 
 def log_factorial(n: int) -> Decimal:
-    """Of the number itself below 1,000; from there on the series, which has 35 digits."""
+    """Logarithm of n! by its value below 1,000, and by the series, which has 35 digits, from there on."""
     return Decimal(math.factorial(n)).ln() if n < 1000 else log_gamma(Decimal(n + 1))

@@ -1,4 +1,4 @@
-"""What all families share: edges of the support, missing values, and dtypes."""
+"""Properties of all families: edges of the support, missing values, and dtypes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where bins are: NumPy's rules, Knuth's maximum, widths, and axes that grow."""
+"""Edges of bins: NumPy's rules, Knuth's maximum, widths, and axes that grow."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy.special import gammaln
 from mercer import families as f
 from mercer._errors import BinsError, DataError, TooLargeError
 from mercer.families.bins import (
-    NUMBERS,
-    WIDTHS,
+    NUMBER_RULES,
+    WIDTH_RULES,
     BinAxis,
     BinSample,
     Lattice,
@@ -82,7 +82,7 @@ def test_knuths_rule_on_anything(values: list[float]) -> None:
     assert log_posterior(x, number_of_bins("knuth", BinSample(x))) >= best - 1e-9
 
 
-@pytest.mark.parametrize("rule", [*WIDTHS, *NUMBERS])
+@pytest.mark.parametrize("rule", [*WIDTH_RULES, *NUMBER_RULES])
 def test_rules_do_not_depend_on_units_or_on_the_scale_of_weights(rule: str) -> None:
     x, weight = SAMPLES["two bumps"], RNG.uniform(0.5, 2, 1100)
     number = number_of_bins(rule, BinSample(x, weight))
@@ -90,7 +90,7 @@ def test_rules_do_not_depend_on_units_or_on_the_scale_of_weights(rule: str) -> N
     assert number_of_bins(rule, BinSample(x, weight * 2.0**-600)) == number
 
 
-@pytest.mark.parametrize("rule", [*WIDTHS, *NUMBERS])
+@pytest.mark.parametrize("rule", [*WIDTH_RULES, *NUMBER_RULES])
 def test_equal_weights_are_none_and_rows_without_weight_no_rows(rule: str) -> None:
     x = SAMPLES["skewed"]
     number = number_of_bins(rule, BinSample(x))
@@ -107,10 +107,10 @@ def test_kishs_number_of_rows() -> None:
 def test_on_a_grid_bins_are_wider() -> None:
     x = SAMPLES["normal"]
     scott = 3.4908 * x.std() * len(x) ** (-1 / 3)
-    assert WIDTHS["scott"](BinSample(x)) == pytest.approx(scott, rel=1e-4)
+    assert WIDTH_RULES["scott"](BinSample(x)) == pytest.approx(scott, rel=1e-4)
     # Scott (1992): 3.5 σ n^(−1/(2+d))
-    assert WIDTHS["scott"](BinSample(x, axes=2)) == pytest.approx(3.5 * x.std() * len(x) ** (-1 / 4), rel=0.01)
-    assert WIDTHS["freedman-diaconis"](BinSample(x, axes=3)) == pytest.approx(
+    assert WIDTH_RULES["scott"](BinSample(x, axes=2)) == pytest.approx(3.5 * x.std() * len(x) ** (-1 / 4), rel=0.01)
+    assert WIDTH_RULES["freedman-diaconis"](BinSample(x, axes=3)) == pytest.approx(
         2 * np.subtract(*np.percentile(x, [75, 25])) * len(x) ** (-1 / 5)
     )
 
@@ -128,7 +128,7 @@ def test_no_more_bins_than_float64_can_tell_apart() -> None:
     axis = axis_from("scott", BinSample(x))
     assert 1 <= axis.bins < 100
     assert (axis.widths > 0).all()
-    with pytest.raises(BinsError, match="told apart in float64"):
+    with pytest.raises(BinsError, match="distinct edges in float64"):
         axis_from(10**6, BinSample(x))
 
 
@@ -191,7 +191,7 @@ def test_an_outlier_that_would_need_millions_of_bins_is_refused() -> None:
         BinAxis.even(0.0, 1.0, 10).covering(0.0, 1e30)
     with pytest.raises(TooLargeError):
         axis_from(10**9, BinSample(np.array([0.0, 1.0])))
-    with pytest.raises(BinsError, match="told apart"):
+    with pytest.raises(BinsError, match="distinct edges"):
         Width(1.0).axis(1e20, 1e20)
 
 
@@ -264,7 +264,7 @@ def test_one_answer_for_each_column(bins: object, columns: int, expected: list[o
     ("bins", "columns", "message"),
     [
         ({"a": 3}, 1, "is a mapping; give a sequence in the order of the columns"),
-        (None, 2, "no rule, number, Width or sequence"),
+        (None, 2, "not a rule, a number, a Width or a sequence"),
         ([10, 20], 3, "2 entries for 3 column"),
         ([0.0, 0.5], 2, "one rule, number, Width or sequence of edges per column"),
     ],

@@ -1,4 +1,4 @@
-"""Which columns of a covariance matrix depend on each other."""
+"""Linear dependences between the columns of a covariance matrix."""
 
 from __future__ import annotations
 

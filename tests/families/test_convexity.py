@@ -1,4 +1,4 @@
-"""Which losses are convex in η: what a family and a link declare, against second derivatives over grids of y and η."""
+"""Convexity of losses in η, as families and links declare it, against second derivatives over grids of y and η."""
 
 from pathlib import Path
 
@@ -98,11 +98,11 @@ def test_the_tables_of_the_documentation_are_those_of_the_code():
     }
     page = (Path(__file__).parents[2] / "docs/packages/optim.md").read_text()
     section = page.split("## Where the objective is not convex")[1].split("\n## ")[0]
-    told = [
+    documented = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("| `")
     ]
-    assert len(told) == 9
-    for name, convex, others in told:
+    assert len(documented) == 9
+    for name, convex, others in documented:
         family = families[name.strip("`")]
         of = {link: Response(family, link_from(link, family)).is_convex for link in (*LINKS, "canonical")}
         assert {link for link in LINKS if of[link]} == set(convex.split(", ")) - {"canonical"}

@@ -1,4 +1,4 @@
-"""What draws begin with."""
+"""Random states and numbers of draws."""
 
 from __future__ import annotations
 

@@ -176,14 +176,14 @@ def test_a_misspelt_link_is_recognised(wrong: str, answer: str) -> None:
         link_from(wrong, f.Poisson())
 
 
-def test_a_map_of_natural_parameters_is_no_link_of_a_response() -> None:
-    with pytest.raises(TypeError, match="no link of a response"):
+def test_a_map_of_natural_parameters_is_not_the_link_of_a_response() -> None:
+    with pytest.raises(TypeError, match="not the link of a response"):
         f.NEGATIVE_INVERSE.slope(np.array([-1.0]))
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_logarithm_of_any_link_follows_from_its_mean(name: str) -> None:
-    """What a link written elsewhere has, if it says nothing of logarithms."""
+    """The default of a link that overrides only its mean curve."""
     link, mean = ALL[name], np.array([0.01, 0.2, 0.5, 0.9])
     eta = link.forward(mean)
     general, own = Link.log_curve(link, eta), link.log_curve(eta)

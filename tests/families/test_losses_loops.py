@@ -31,7 +31,7 @@ print(json.dumps([total, sum(losses.slopes.dispatcher.stats.cache_hits.values())
 
 
 def test_every_loss_has_its_row() -> None:
-    assert {type(loss) for loss in EVERY} == set(loss_loops.ROWS)
+    assert {type(loss) for loss in EVERY} == set(loss_loops.ROW_OF_LOSS)
 
 
 @pytest.mark.parametrize("loss", EVERY, ids=lambda loss: type(loss).__name__)

@@ -1,4 +1,4 @@
-"""Patterns of missing entries are told apart, however many columns there are."""
+"""Patterns of missing entries are distinguished for any number of columns."""
 
 from __future__ import annotations
 

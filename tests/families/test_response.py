@@ -355,7 +355,7 @@ def test_the_canonical_link_of_a_gamma_of_known_shape() -> None:
 
 @pytest.mark.parametrize(("family", "link"), [(f.Poisson(), "log"), (f.Poisson(), "sqrt"), (f.Binomial(7), "probit")])
 def test_tensors_have_the_slopes_and_means_of_arrays(family: f.Family, link: str) -> None:
-    """Of losses that are known where tensors are, and of those that are not."""
+    """For losses that are implemented for tensors, and for others."""
     torch = pytest.importorskip("torch")
     response = f.Response(family, LINKS[link])
     y, eta, weight = np.array([0.0, 1.0, 3.0]), np.array([0.3, 0.9, 1.4]), np.array([1.0, 0.5, 2.0])

@@ -31,6 +31,7 @@ from mercer.cost import work
 from mercer.families import L2, NegativeBinomial, Tweedie
 from mercer.kernel_approximation.approximate import assess_approximation, choose_transformer, fit_map_of
 from mercer.kernels import RBF, Laplacian, Polynomial, Spectrum
+from mercer.matrices.mapped import TileOptions
 from mercer.optim.span import mapped_newton
 from tests._ctrl_c import interrupt, interrupted_at
 from tests.base._layouts import read_only
@@ -392,16 +393,20 @@ def test_a_rare_class_that_no_sample_has_seen() -> None:
     assert two.fit(rows, labels == "rare").certificate_.holds
 
 
-def test_many_rows_by_float32_tiles_are_those_of_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_by_float32_tiles_are_their_features_in_float64() -> None:
+    n, landmarks = 80_000, 50
+    assert n * landmarks >= TileOptions().single_from
     rng = np.random.default_rng(2)
-    rows = rng.normal(size=(4000, 3))
-    y = np.sin(rows[:, 0]) + 0.1 * rng.normal(size=4000)
-    for model, target in ((KernelRidge(kernel="rbf"), y), (kernelize(LogisticRegression(), "rbf"), y > 0)):
-        model = clone(model).set_params(approximate=Nystroem(n_components=50, random_state=0))
-        plain = output(clone(model).fit(rows, target), rows[:50])
-        monkeypatch.setattr("mercer.matrices.mapped.WORTH_SINGLE", 0)
-        same(output(clone(model).fit(rows, target), rows[:50]), plain)
-        monkeypatch.undo()
+    rows = rng.normal(size=(n, 3))
+    y = np.sin(rows[:, 0]) + 0.1 * rng.normal(size=n)
+    nystroem = Nystroem(n_components=landmarks, random_state=0)
+    features = clone(nystroem).fit_transform(rows)
+    for model, linear, target in (
+        (KernelRidge(kernel="rbf"), Ridge(fit_intercept=False), y),
+        (kernelize(LogisticRegression(tol=1e-8), "rbf"), LogisticRegression(tol=1e-8), y > 0),
+    ):
+        fitted = clone(model).set_params(approximate=nystroem).fit(rows, target)
+        same(output(fitted, rows[:50]), output(linear.fit(features, target), features[:50]))
 
 
 @QUICK

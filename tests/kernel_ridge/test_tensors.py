@@ -188,7 +188,7 @@ def test_exact_ridge_by_steps():
 
 def only_single(monkeypatch):
     """Tensors of float32 are too many for float64, and have no room for a matrix."""
-    monkeypatch.setattr(mapped_tensors, "ON_CPU", 0)
+    monkeypatch.setattr(mapped_tensors, "DOUBLE_KERNELS_ON_CPU", 0)
     monkeypatch.setattr(tensor_ridge, "MAX_FACTORED_ROWS_ON_CPU", 0)
 
 

@@ -1,4 +1,4 @@
-"""How chunks of a source are read, and how their responses become numbers, where nothing has to be checked."""
+"""Chunks of a source without validation, and the conversion of their responses to numbers."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_working_coefficients_predict_what_the_users_do(case: Expanded, seed: in
 
 
 def large_designs() -> dict[str, Design]:
-    """Of several blocks each."""
+    """Designs of several blocks each."""
     rng = np.random.default_rng(0)
     n = 150_000
     numbers = DenseDesign.of(rng.normal(size=(n, 40)) + np.arange(40))

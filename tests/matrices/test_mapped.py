@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,7 @@ from scipy import sparse
 from mercer.kernel_approximation.fourier import FourierMap
 from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF, Laplacian, Polynomial, Spectrum
-from mercer.matrices import mapped
-from mercer.matrices.mapped import KeptTiles, MappedDesign
+from mercer.matrices.mapped import KeptTiles, MappedDesign, TileOptions
 from mercer.optim.span.losses import DiagonalCurvature, SoftmaxCurvature
 
 RNG = np.random.default_rng(0)
@@ -34,10 +34,8 @@ def design(request: pytest.FixtureRequest) -> tuple[MappedDesign, Any]:
     return MappedDesign(map.tiles(X), map.back), written_out(map)
 
 
-@pytest.fixture
-def single(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles of float32, however few rows there are."""
-    monkeypatch.setattr(mapped, "WORTH_SINGLE", 0)
+def with_options(design: MappedDesign, **options: float) -> MappedDesign:
+    return replace(design, options=TileOptions(**options))  # type: ignore[arg-type]
 
 
 def close(a: Any, b: Any, error: float) -> None:
@@ -68,10 +66,9 @@ def test_without_an_intercept_there_is_no_column_of_ones() -> None:
     close(plain.gram(np.ones(len(Z))), Z.T @ Z, 1e-10)
 
 
-@pytest.mark.usefixtures("single")
 @pytest.mark.parametrize("kept", [False, True])
 def test_products_by_rough_tiles_are_close(design: Any, kept: bool) -> None:
-    mapped_rows, Z = design
+    mapped_rows, Z = with_options(design[0], single_from=0), design[1]
     assert mapped_rows.rough == np.float32
     mapped_rows = in_memory(mapped_rows) if kept else mapped_rows
     assert isinstance(mapped_rows.tiles, KeptTiles) == kept
@@ -93,9 +90,8 @@ def test_the_curvature_of_classes_mixes_outputs(design: Any) -> None:
 
 @pytest.mark.parametrize("rough", [False, True])
 @pytest.mark.parametrize("kept", [False, True])
-def test_some_rows_by_their_numbers(design: Any, monkeypatch: pytest.MonkeyPatch, rough: bool, kept: bool) -> None:
-    monkeypatch.setattr(mapped, "WORTH_SINGLE", 0 if rough else np.inf)
-    mapped_rows, Z = design
+def test_some_rows_by_their_numbers(design: Any, rough: bool, kept: bool) -> None:
+    mapped_rows, Z = with_options(design[0], single_from=0 if rough else np.inf), design[1]
     mapped_rows = in_memory(mapped_rows) if kept else mapped_rows
     some = np.sort(RNG.choice(len(Z), 90, replace=False))
     h, w = RNG.uniform(0.1, 1, size=90), RNG.normal(size=(Z.shape[1], 1))
@@ -105,12 +101,10 @@ def test_some_rows_by_their_numbers(design: Any, monkeypatch: pytest.MonkeyPatch
     close(mapped_rows.gram(h, some, exactly=True), wanted, 1e-10)
 
 
-@pytest.mark.usefixtures("single")
-def test_of_rows_kept_as_float32_few_are_still_the_right_ones(design: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_rows_kept_as_float32_few_are_still_the_right_ones(design: Any) -> None:
     """A sample so small that it is computed in float64, though the tiles in memory are of float32."""
-    mapped_rows, Z = design
-    kept = in_memory(mapped_rows)
-    monkeypatch.setattr(mapped, "WORTH_SINGLE", np.inf)
+    mapped_rows, Z = with_options(design[0], single_from=0), design[1]
+    kept = with_options(in_memory(mapped_rows), single_from=np.inf)
     part = kept.take(np.arange(300, 700))
     assert part.rough == np.float64
     some = np.arange(200, 400)
@@ -118,7 +112,7 @@ def test_of_rows_kept_as_float32_few_are_still_the_right_ones(design: Any, monke
 
 
 def test_ill_conditioned_landmarks_keep_the_digits_of_the_square() -> None:
-    """Of 200 landmarks on a line the kernel matrix has about 20 eigenvalues above rounding."""
+    """The kernel matrix of 200 landmarks on a line has about 20 eigenvalues above rounding."""
     line = np.linspace(0, 1, 300)[:, None]
     map = NystroemMap.of(RBF(gamma=1.0), line[:200])
     Z = map(line)
@@ -144,7 +138,7 @@ def test_rows_may_be_sparse_of_float32_or_texts() -> None:
     assert design.take(np.array([4, 5])).n_rows == 2
 
 
-def test_tiles_are_kept_where_there_is_room(design: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiles_are_kept_where_there_is_room(design: Any) -> None:
     mapped_rows, Z = design
     kept = in_memory(mapped_rows)
     assert isinstance(kept.tiles, KeptTiles)
@@ -154,15 +148,13 @@ def test_tiles_are_kept_where_there_is_room(design: Any, monkeypatch: pytest.Mon
     close(kept.tiles.take(np.array([5, 3])).squares, (t[[5, 3]] ** 2).sum(axis=1), 1e-5)
     w = RNG.normal(size=(Z.shape[1], 1))
     close(kept.swept(w, lambda rows, eta: eta)[1], Z.T @ (Z @ w), 1e-10)
-    monkeypatch.setattr(mapped, "SHARE", 0.0)
-    assert in_memory(mapped_rows) is mapped_rows
+    no_room = with_options(mapped_rows, stored_share=0.0)
+    assert in_memory(no_room) is no_room
 
 
-@pytest.mark.usefixtures("single")
 @pytest.mark.parametrize("room", [0.25, 0.0])
-def test_the_pass_that_keeps_tiles_is_a_sweep(design: Any, room: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapped, "SHARE", room)
-    mapped_rows, Z = design
+def test_the_pass_that_keeps_tiles_is_a_sweep(design: Any, room: float) -> None:
+    mapped_rows, Z = with_options(design[0], single_from=0, stored_share=room), design[1]
     w = RNG.normal(size=(Z.shape[1], 2))
     kept, (eta, moved) = mapped_rows.swept_and_kept(w, lambda rows, eta: np.tanh(eta))
     assert isinstance(kept.tiles, KeptTiles) == (room > 0)

@@ -8,8 +8,7 @@ import pytest
 from mercer.kernel_approximation.fourier import FourierMap
 from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF
-from mercer.matrices import mapped_tensors
-from mercer.matrices.mapped_tensors import FeatureTensors, LandmarkTensors, landmark_factor
+from mercer.matrices.mapped_tensors import LANDMARK_JITTER, FeatureTensors, LandmarkTensors, landmark_factor
 from mercer.optim.span.tensor_losses import DiagonalTensorCurvature
 
 torch = pytest.importorskip("torch")
@@ -20,20 +19,18 @@ KERNEL = RBF(gamma=0.5)
 T = torch.as_tensor(X)
 
 
-def design_of(kind, rows=T):
+def design_of(kind, rows=T, **options):
     landmarks = rows[:15]
     if kind == "fourier":
         map = FourierMap.draw(KERNEL.spectrum(3), 20, np.random.default_rng(0))
         return FeatureTensors(rows, True, map, map.n_features)
     back = NystroemMap.of(KERNEL, landmarks.double().numpy()).back if kind == "eigenvalues" else None
-    return LandmarkTensors.of(KERNEL, rows, landmarks, back, intercept=True)
+    return LandmarkTensors.of(KERNEL, rows, landmarks, back, intercept=True, **options)
 
 
 @pytest.mark.parametrize("kind", ["fourier", "eigenvalues", "triangle", "kernels"])
-def test_products_are_those_of_the_features_written_out(kind, monkeypatch):
-    if kind == "kernels":
-        monkeypatch.setattr(mapped_tensors, "TRIANGLES", 0)
-    design = design_of(kind)
+def test_products_are_those_of_the_features_written_out(kind):
+    design = design_of(kind, **({"max_factored": 0} if kind == "kernels" else {}))
     Z = np.column_stack([design.rows(slice(None)).numpy(), np.ones(len(X))])
     w, h = RNG.normal(size=(design.n_columns, 2)), RNG.uniform(size=(len(X), 2))
     np.testing.assert_allclose(design.times(w).numpy(), Z @ w, atol=1e-9)
@@ -45,19 +42,18 @@ def test_products_are_those_of_the_features_written_out(kind, monkeypatch):
     np.testing.assert_allclose(design.metric(w)[:-1], metric @ w[:-1], atol=1e-9)
     assert not design.metric(w)[-1].any()
     if kind != "fourier":  # the penalty is the norm of the function
-        c = design.of_landmarks(w[:-1])
+        c = design.landmark_coefficients(w[:-1])
         K = KERNEL(X[:15])
         np.testing.assert_allclose(np.sum(c * (K @ c)), np.sum(w[:-1] * (metric @ w[:-1])), rtol=1e-8)
 
 
-def test_float32_with_jitter(monkeypatch):
-    monkeypatch.setattr(mapped_tensors, "ON_CPU", 0)
-    design = design_of("kernels", T.float())
+def test_float32_with_jitter():
+    design = design_of("kernels", T.float(), double=False)
     assert design.is_single
     assert design.jitter > 0
     assert design.back is None
     largest = np.linalg.eigvalsh(KERNEL(X[:15])).max()
-    assert design.jitter == pytest.approx(mapped_tensors.JITTER * largest, rel=0.2)
+    assert design.jitter == pytest.approx(LANDMARK_JITTER * largest, rel=0.2)
     w = RNG.normal(size=(design.n_columns, 1))
     Z = np.column_stack([KERNEL(X, X[:15]), np.ones(len(X))])
     np.testing.assert_allclose(design.times(w).numpy(), Z @ w, atol=1e-5)

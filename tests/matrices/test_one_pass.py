@@ -1,4 +1,4 @@
-"""Which data loops read once, and how products of the data become those of the design."""
+"""Data that loops read once, and the conversion of their products to those of the design."""
 
 from __future__ import annotations
 

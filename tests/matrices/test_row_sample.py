@@ -10,7 +10,7 @@ from mercer.matrices.streamed import RowSample
 
 
 def drawn(values: np.ndarray, keys: np.ndarray, most: int) -> RowSample:
-    return RowSample.drawn(most, keys, lambda rows: (values[rows],))
+    return RowSample.draw(most, keys, lambda rows: (values[rows],))
 
 
 def test_parts_merge_to_the_sample_of_the_whole() -> None:
@@ -35,16 +35,14 @@ def test_many_small_parts_are_joined() -> None:
     sample = drawn(np.zeros(1), np.zeros(1), 1000)
     for j in range(1, 300):
         sample = sample.merge(drawn(np.full(1, j), np.zeros(1), 1000))
-        assert len(sample.blocks) <= streamed.MANY
+        assert len(sample.blocks) <= streamed.MAX_SAMPLE_BLOCKS
     np.testing.assert_array_equal(sample.columns()[0], np.arange(300))
 
 
 def test_sparse_rows_stay_sparse() -> None:
     X = sparse.random_array((40, 6), density=0.3, format="csr", rng=np.random.default_rng(0))
     keys = np.random.default_rng(1).random(40)
-    parts = [
-        RowSample.drawn(10, keys[cut], lambda rows, cut=cut: (X[cut][rows],)) for cut in (slice(25), slice(25, 40))
-    ]
+    parts = [RowSample.draw(10, keys[cut], lambda rows, cut=cut: (X[cut][rows],)) for cut in (slice(25), slice(25, 40))]
     (rows,) = parts[0].merge(parts[1]).columns()
     assert sparse.issparse(rows)
     np.testing.assert_array_equal(rows.toarray(), X.toarray()[np.sort(np.argsort(keys)[:10])])

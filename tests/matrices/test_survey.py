@@ -1,4 +1,4 @@
-"""What a first pass finds out does not depend on how rows are cut."""
+"""The result of the first pass does not depend on the chunks."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mercer._errors import DataError, NonFiniteError
 from mercer.data.table import Table
 from mercer.matrices import Encoded
 from mercer.matrices.encoded import CodePart, NumberPart
-from mercer.matrices.streamed import Drawing, Survey, SurveyLevels, SurveySample
+from mercer.matrices.streamed import SamplingPlan, Survey, SurveyLevels, SurveySample
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3)) + np.array([0.0, 1e8, 5.0])
 Y = RNG.choice(["b", "a", "c"], 200)
 W = RNG.integers(0, 3, 200).astype(float)
-LABELS = Drawing(1000, 1.0, labels=True)
+LABELS = SamplingPlan(1000, 1.0, labels=True)
 
 
-def surveyed(X: Any, y: np.ndarray, weight: np.ndarray | None, drawing: Drawing, size: int) -> Survey:
+def surveyed(X: Any, y: np.ndarray, weight: np.ndarray | None, drawing: SamplingPlan, size: int) -> Survey:
     cuts = [slice(first, first + size) for first in range(0, len(y), size)]
     parts = (
         Survey.of(SurveySample(X[cut], y[cut], None if weight is None else weight[cut], None), drawing) for cut in cuts
@@ -46,18 +46,18 @@ def test_sums_and_labels(size: int) -> None:
 
 
 def test_numbers_are_added_up() -> None:
-    assert surveyed(X, W, W, Drawing(10, 1.0, labels=False), 30).response == pytest.approx(W @ W)
+    assert surveyed(X, W, W, SamplingPlan(10, 1.0, labels=False), 30).response == pytest.approx(W @ W)
 
 
 def test_a_share_of_the_rows_is_drawn() -> None:
-    sample = surveyed(X, Y, None, Drawing(1000, 0.25, labels=True), 40).sample
+    sample = surveyed(X, Y, None, SamplingPlan(1000, 0.25, labels=True), 40).sample
     assert 25 < len(sample) < 75
 
 
 def test_coordinates_know_columns_that_vary_nowhere_but_at_the_end() -> None:
     rare = np.zeros((200, 2))
     rare[-1, 0], rare[:, 1] = 1e6, 3.0
-    found = surveyed(rare, Y, None, Drawing(20, 0.1, labels=True), 20)
+    found = surveyed(rare, Y, None, SamplingPlan(20, 0.1, labels=True), 20)
     made = found.coordinates(rare, rare[:20], intercept=True, shifted=True)
     np.testing.assert_array_equal(made.scale[0], 2.0**20)
     np.testing.assert_array_equal(made.shift, [0.0, 3.0])
@@ -89,7 +89,7 @@ def test_levels() -> None:
 
 def test_tables_are_taken_apart() -> None:
     table = Table.of(pa.table({"n": X[:, 0], "city": Y}))
-    found = Survey.of(SurveySample(table, W, None, None), Drawing(1000, 1.0, labels=False))
+    found = Survey.of(SurveySample(table, W, None, None), SamplingPlan(1000, 1.0, labels=False))
     assert found.levels == (SurveyLevels((), ("a", "b", "c")),)
     numbers, cities, _ = found.sample.columns()
     np.testing.assert_array_equal(numbers[:, 0], X[:, 0])

@@ -31,7 +31,7 @@ class Case:
 
     @property
     def smooths(self) -> bool:
-        """Whether its densities are kernels around rows: learnt again from its own draws they are smoother still."""
+        """Return whether its densities are kernel densities: refitted to its own draws, they are smoother."""
         return "windows" in self.name or self.model == "KernelBayes"
 
     def __str__(self) -> str:

@@ -35,7 +35,7 @@ def test_an_unseen_level_may_say_nothing_or_be_refused():
     ("name", "levels", "is_scale"), [("grade", 6, True), ("shop_id", 6, False), ("grade", 2, False)]
 )
 def test_a_number_beyond_a_scale_is_the_nearest_level(name, levels, is_scale):
-    """Of few consecutive whole numbers, unless they are named like identifiers; in other rows of any batch."""
+    """Few consecutive integers, unless their column has the name of an identifier; in any order of the batches."""
     codes = np.arange(60) % levels
     X, y = pd.DataFrame({name: codes}), codes >= levels / 2
     nearest, new = pd.DataFrame({name: [0, levels - 1]}), pd.DataFrame({name: [-3, levels + 4.5]})
@@ -88,9 +88,9 @@ TEXTS = [f"the {kind} cat number {i} sat on my mat" for i in range(30) for kind 
 
 def test_free_text_taken_for_a_category_is_named() -> None:
     frame = pd.DataFrame({"review": TEXTS, "city": ["Ulm", "Bonn"] * 30})
-    with pytest.warns(MercerWarning, match=r"'review' holds free text, 60 different values .* TableFeatures") as told:
+    with pytest.warns(MercerWarning, match=r"'review' holds free text, 60 different values .* TableFeatures") as caught:
         NaiveBayes().fit(frame, [0, 1] * 30)
-    assert len(told) == 1
+    assert len(caught) == 1
     with pytest.warns(MercerWarning, match="'review'"):
         NaiveBayes({"city": "categorical"}).fit(frame, [0, 1] * 30)
 

@@ -1,4 +1,4 @@
-"""What the four discrete models share: pseudo-counts, priors, and scikit-learn's numbers on data of every kind."""
+"""Properties of the four discrete models: pseudo-counts, priors, and scikit-learn's numbers on data of every kind."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_alpha_too_small_is_raised_with_scikit_learns_warning(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_without_pseudo_counts_there_are_zeros_but_no_nan(name, sparse):
-    """0·log 0 = 0: of what is absent nothing is asked."""
+    """0·log 0 = 0: absent words do not count."""
     if sparse and name == "CategoricalNB":
         pytest.skip("categories are not sparse")
     X = np.array([[3, 0, 1], [1, 0, 0], [0, 2, 1], [0, 1, 1]])

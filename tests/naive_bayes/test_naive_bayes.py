@@ -219,7 +219,7 @@ def test_ctrl_c_keeps_the_best_parameters_so_far(rng, monkeypatch):
 
     X = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], size=200)
     X[rng.random(200) < 0.4, 1] = np.nan
-    monkeypatch.setattr("mercer.optim.em.em_gaussian", stopped_early)
+    monkeypatch.setattr("mercer.naive_bayes.parts.em_gaussian", stopped_early)
     model = NaiveBayes(MultivariateGaussian())
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, np.arange(200) % 2)

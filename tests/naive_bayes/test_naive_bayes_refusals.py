@@ -1,4 +1,4 @@
-"""What naive Bayes refuses, and by which name: columns, values, and models that do not go together."""
+"""Errors of naive Bayes, by type: columns, values, and models that cannot be merged."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_the_rows_are_decomposed_once_for_all_penalties_and_weights() -> None:
     bases = []
     for each in shared:
         assert row_space.suits(each)
-        bases.append(design.kept["row space"][1])
+        bases.append(design.cache["row space"][1])
     assert bases[0] is bases[1] is bases[2]
 
 

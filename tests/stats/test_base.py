@@ -1,4 +1,4 @@
-"""What a statistic has without saying so, and rows as loops can read them."""
+"""Defaults of the base class of statistics, and rows in the form that loops read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer.stats.base import as_block, group_totals, is_block
 
 
 def test_counts_are_finite_and_lose_no_digits() -> None:
-    """Of what cannot be infinite nothing is to be asked, and whole numbers are subtracted exactly."""
+    """Statistics without infinite values are finite, and integers are subtracted exactly."""
     labels = np.array(["a", "b"], dtype=object)
     counts = LevelCounts.zero(1).update(Coded(np.array([0, 1, 1], dtype=np.int32), labels), np.zeros(3, dtype=np.int32))
     assert counts.finite

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.stats import tiles as joined
 from mercer.stats.tiles import pilot, tiles
 
 
@@ -40,12 +39,11 @@ def test_nothing_and_nonsense_have_pilots_too() -> None:
     assert (pilot(np.array([[np.nan, np.inf], [1.0, 2.0]])) == 0).all()
 
 
-def test_tiles_hold_all_rows_of_positive_weight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joined, "JOINED_TILE", 1)
+def test_tiles_hold_all_rows_of_positive_weight() -> None:
     rng = np.random.default_rng(0)
     X, Y, weight = rng.normal(size=(200, 3)), rng.normal(size=(200, 2)), rng.integers(0, 3, 200).astype(float)
     shift = np.arange(5.0)
-    cut = [tile.copy() for tile in tiles(X, Y, weight, shift)]
+    cut = [tile.copy() for tile in tiles(X, Y, weight, shift, rows_at_once=64)]
     assert len(cut) > 1
     whole = np.sqrt(weight)[:, None] * np.column_stack([np.ones(200), np.column_stack([X, Y]) - shift])
     np.testing.assert_allclose(np.concatenate(cut), whole[weight > 0], rtol=1e-15)

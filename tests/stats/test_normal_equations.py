@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mercer._errors import MergeError, UnseenRowsError
-from mercer.stats import tiles
 from mercer.stats.normal_equations import NormalEquations
+from mercer.stats.tiles import joined_tile_rows
 from tests.stats._draws import draw
 
 Array = np.ndarray
@@ -44,11 +44,12 @@ def assert_products_of(seen: NormalEquations, X: Array, Y: Array, weight: Array,
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_any_container(contained: Callable[[Array], Any], weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiles, "JOINED_TILE", 1)
-    X, Y = draw(300, 4, 2)
-    weight = np.random.default_rng(1).uniform(size=300) if weighted else None
-    assert_products_of(summary_of(contained(X), Y, weight), X, Y, np.ones(300) if weight is None else weight)
+def test_any_container(contained: Callable[[Array], Any], weighted: bool) -> None:
+    n = 40_000
+    assert n > 2 * joined_tile_rows(4)
+    X, Y = draw(n, 4, 2)
+    weight = np.random.default_rng(1).uniform(size=n) if weighted else None
+    assert_products_of(summary_of(contained(X), Y, weight), X, Y, np.ones(n) if weight is None else weight)
 
 
 @pytest.mark.parametrize("density", [0.01, 0.1, 0.5, 1.0])

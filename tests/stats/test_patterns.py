@@ -80,15 +80,15 @@ def test_infinite_values_are_told(others_missing: bool) -> None:
     assert not PatternMoments.zero(1, 2).update(x, np.zeros(2, dtype=np.int32)).finite
 
 
-def test_too_many_patterns_are_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "MOST_PATTERNS", 6)
-    x, groups = draw(500, 3)
-    zero = PatternMoments.zero(2, 3)
-    with pytest.raises(TooManyPatternsError, match=r"^8 patterns.*impute.*diagonal"):
+def test_too_many_patterns_are_refused_with_a_remedy() -> None:
+    n = patterns.MAX_PATTERNS + 2
+    observed = np.arange(n)[:, None] >> np.arange(14) & 1
+    x, groups = np.where(observed, 1.0, NAN), np.zeros(n, dtype=np.int32)
+    zero = PatternMoments.zero(1, 14)
+    with pytest.raises(TooManyPatternsError, match=r"^10002 patterns.*impute.*diagonal"):
         zero.update(x, groups)
-    by_gap = [np.isnan(x).sum(axis=1) <= 1, np.isnan(x).sum(axis=1) > 1]
-    few, others = (zero.update(x[rows], groups[rows]) for rows in by_gap)
-    with pytest.raises(TooManyPatternsError, match=r"^8 patterns"):
+    few, others = (zero.update(x[rows], groups[rows]) for rows in (slice(n // 2), slice(n // 2, n)))
+    with pytest.raises(TooManyPatternsError, match=r"^1000\d patterns"):
         few.merge(others)
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer._errors import MergeError
-from mercer.stats import tiles
 from mercer.stats.normal_equations import RFactor
+from mercer.stats.tiles import joined_tile_rows
 from tests.stats._draws import draw
 
 Array = np.ndarray
@@ -38,10 +38,11 @@ def assert_same_rows(factor: RFactor, X: Array, Y: Array, weight: Array | None =
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_any_container(contained: Callable[[Array], Any], weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiles, "JOINED_TILE", 1)
-    X, Y = draw(300, 4, 2)
-    weight = np.random.default_rng(1).integers(0, 3, 300).astype(float) if weighted else None
+def test_any_container(contained: Callable[[Array], Any], weighted: bool) -> None:
+    n = 20_000
+    assert n > 2 * joined_tile_rows(7)
+    X, Y = draw(n, 4, 2)
+    weight = np.random.default_rng(1).integers(0, 3, n).astype(float) if weighted else None
     assert_same_rows(factor_of(contained(X), Y, weight), X, Y, weight)
 
 

@@ -39,7 +39,7 @@ def test_of_equal_rows_as_many_go_as_are_named():
 
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 15), share=st.floats(0, 1))
 def test_what_is_left_is_what_was_not_named(seed, n, share):
-    """Of few different values, so that many rows are equal in some columns, or in all."""
+    """Draw few different values, so that many rows are equal in some columns, or in all."""
     rng = np.random.default_rng(seed)
     x, codes = rng.choice([0.0, 1.0, np.nan], (n, 2)), rng.integers(2, size=n)
     weight, gone = rng.choice([0.5, 1.0], n), rng.random(n) < share

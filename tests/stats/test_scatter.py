@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mercer._errors import UnseenRowsError
+from mercer._threads import MIN_COLUMNS_FOR_THREADS
 from mercer.stats import ScatterMoments, tiles
 
 
@@ -26,9 +27,7 @@ def assert_moments_of(moments: ScatterMoments, x: np.ndarray, groups: np.ndarray
 
 
 @pytest.mark.parametrize(("n", "d", "k"), [(5000, 3, 2), (3000, 1, 1), (4000, 2, 300), (30, 200, 2)])
-def test_agrees_with_numpy_over_many_tiles_and_groups(n: int, d: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiles, "TILE", 1 << 13)
-    monkeypatch.setattr(tiles, "ROWS_PER_GROUP", 4)
+def test_agrees_with_numpy_over_many_tiles_and_groups(n: int, d: int, k: int) -> None:
     x, groups = draw(n, d, k)
     assert_moments_of(ScatterMoments.zero(k, d).update(x, groups), x, groups)
 
@@ -36,8 +35,8 @@ def test_agrees_with_numpy_over_many_tiles_and_groups(n: int, d: int, k: int, mo
 def test_tiles_are_bounded() -> None:
     for groups, columns in [(1, 1), (2, 50), (10, 784), (10_000, 5), (10_000, 5000)]:
         rows = tiles.tile_rows(groups, columns)
-        assert rows >= tiles.ROWS_PER_GROUP
-        assert 8 * rows * columns <= max(tiles.LARGEST_TILE, 8 * tiles.ROWS_PER_GROUP * columns)
+        assert rows >= tiles.MIN_ROWS_PER_GROUP
+        assert 8 * rows * columns <= max(tiles.MAX_GROUPED_TILE_BYTES, 8 * tiles.MIN_ROWS_PER_GROUP * columns)
 
 
 def test_digits_survive_far_from_zero() -> None:
@@ -127,16 +126,24 @@ def test_lost_digits_are_counted() -> None:
 
 
 @pytest.mark.parametrize("weighted", [True, False])
-def test_many_columns_take_another_way_to_the_same_sums(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("size", [None, 7])
+def test_blas_and_loops_compute_the_same_sums(weighted: bool, size: int | None) -> None:
     x, groups = draw(60, 4, 3)
     weight = np.random.default_rng(0).random(60) if weighted else None
-    few = ScatterMoments.zero(3, 4).update(x, groups, weight)
-    monkeypatch.setattr("mercer._threads.WORTH_THREADS", 1)
-    many = ScatterMoments.zero(3, 4).update(x, groups, weight)
-    np.testing.assert_allclose(many.scatter, few.scatter, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(many.mean, few.mean, rtol=1e-13)
+    loops, loop_squares = tiles.squares_by_loops(x, groups, weight, 3)
+    blas, blas_squares = tiles.squares_by_blas(x, groups, weight, 3, size=size)
+    np.testing.assert_allclose(blas_squares, loop_squares, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(blas.first, loops.first, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(blas.weight, loops.weight, rtol=1e-13)
     x[5, 2] = np.inf
-    assert not ScatterMoments.zero(3, 4).update(x, groups, weight).finite
+    assert not np.isfinite(tiles.squares_by_blas(x, groups, weight, 3, size=size)[0].first).all()
+
+
+def test_many_columns_have_the_moments_of_numpy() -> None:
+    x, groups = draw(1200, MIN_COLUMNS_FOR_THREADS, 2)
+    assert_moments_of(ScatterMoments.zero(2, x.shape[1]).update(x, groups), x, groups)
+    x[5, 2] = np.inf
+    assert not ScatterMoments.zero(2, x.shape[1]).update(x, groups).finite
 
 
 def test_tensors_have_the_moments_of_arrays() -> None:

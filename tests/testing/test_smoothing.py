@@ -99,6 +99,6 @@ def test_a_broken_kernel_is_found(kernel: sm.SmoothingKernel, law: str) -> None:
 
 
 def test_the_laws_are_told() -> None:
-    told = check_smoothing_kernel(sm.Triweight("product"), 2)
-    assert len(told) == len(set(told)) == 11
-    assert "∫K = 1" in told
+    laws = check_smoothing_kernel(sm.Triweight("product"), 2)
+    assert len(laws) == len(set(laws)) == 11
+    assert "∫K = 1" in laws

@@ -1,4 +1,4 @@
-"""Work on a tensor chunk by chunk: smaller chunks where the card has no room, and an error that says so at last."""
+"""Work on a tensor in chunks, which become smaller if GPU memory runs out."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 from mercer._errors import DeviceMemoryError
 
-#: numbers of a tile: on a card as many as keep it busy, in main memory as many as are worth waking threads for
-ON_CARD, ON_CPU = 1 << 27, 1 << 22
+#: numbers of a tile on a GPU: enough to keep it busy
+TILE_NUMBERS_ON_CARD = 1 << 27
+#: numbers of a tile in main memory: enough to outweigh the start of threads
+TILE_NUMBERS_ON_CPU = 1 << 22
 
 
 @contextmanager
 def room_for(what: str) -> Iterator[None]:
-    """`DeviceMemoryError` where the card has no room for what is made within."""
+    """Convert torch's error that GPU memory is exhausted to `DeviceMemoryError`."""
     import torch
 
     try:
@@ -28,27 +30,27 @@ def room_for(what: str) -> Iterator[None]:
 
 
 def tile_size(X: Any) -> int:
-    """Numbers that a tile may have where X lies."""
-    return ON_CARD if X.is_cuda else ON_CPU
+    """Return the size of a tile, in numbers, on the device of X."""
+    return TILE_NUMBERS_ON_CARD if X.is_cuda else TILE_NUMBERS_ON_CPU
 
 
 def in_chunks(count: int, step: int, work: Callable[[slice], None], what: str = "a tile of kernel values") -> None:
-    """Call work for slices of so many, one after the other; where the card's memory is short, for half of them.
+    """Call `work` for consecutive slices of `step` rows, and for half of that if GPU memory runs out.
 
-    Work that found no room is called again for a part of its slice: it sets numbers, or adds to them at its end.
+    `work` is then called again for a part of its slice, so that it must not add to results before its end.
     """
     import torch
 
     start, step = 0, max(1, min(step, count))
     while start < count:
-        some = slice(start, min(start + step, count))
+        chunk = slice(start, min(start + step, count))
         try:
-            work(some)
+            work(chunk)
         except torch.cuda.OutOfMemoryError:
             if step == 1:
                 with room_for(f"{what} of a single row"):
                     raise
             torch.cuda.empty_cache()
-            step = max(1, (some.stop - some.start) // 2)
+            step = max(1, (chunk.stop - chunk.start) // 2)
             continue
-        start = some.stop
+        start = chunk.stop

@@ -1,4 +1,4 @@
-"""Whether Triton can be used: it has to be there, to find a C compiler, and to know the card."""
+"""Test whether Triton works: it has to be installed, to find a C compiler, and to support the GPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mercer._warn import warn
 
 @cache
 def compiles(device: Any) -> bool:
-    """Whether a small kernel runs on a card; where Triton is there and fails, a warning says why, once."""
+    """Return whether a small kernel runs on a GPU; if Triton is installed and fails, warn once with the reason."""
     import torch
 
     try:
@@ -23,7 +23,7 @@ def compiles(device: Any) -> bool:
     except ModuleNotFoundError as missing:
         if missing.name != "triton":
             raise
-    except Exception as broken:  # a compiler fails in as many ways as there are installations
+    except Exception as broken:  # the errors depend on the installation
         why = (str(broken).strip() or type(broken).__name__).splitlines()[0]
         warn(
             f"Triton does not run on {device} ({why}), so that torch takes its place, which is slower. It needs a C "

@@ -7,9 +7,11 @@ from typing import Any
 
 from mercer._gpu.profiles import TensorProfile
 
-#: ‖x‖² + ‖z‖², times the slope of a kernel, up to which products are good enough, by the bytes of a number: of the
-#: longest rows, and of the usual ones; a rounding of it is the error of a kernel value
-LARGEST, USUAL = {4: 300.0, 8: 2000.0}, {4: 100.0, 8: 2000.0}
+#: largest slope · (‖x‖² + ‖z‖²) of the longest rows for which distances are computed from products, by the bytes of a
+#: number; the rounding error of a kernel value is a rounding of this
+LARGEST_SQUARES = {4: 300.0, 8: 2000.0}
+#: the same for the mean over the rows
+LARGEST_MEAN_SQUARES = {4: 100.0, 8: 2000.0}
 
 
 def squared_lengths(X: Any) -> Any:
@@ -20,23 +22,23 @@ def squared_lengths(X: Any) -> Any:
 
 
 def from_products(slope: float, X: Any, Z: Any) -> bool:
-    """Whether ‖x‖² + ‖z‖² − 2x·z is good enough for a function of such a slope, between centred rows."""
+    """Return whether ‖x‖² + ‖z‖² − 2x·z of centred rows is precise enough for a function of this slope."""
     import torch
 
     if not len(X) or not len(Z):
         return True
     squares = [squared_lengths(side) for side in ((X,) if X is Z else (X, Z))]
-    largest, usual = (
-        float(sum(number(of) for of in squares)) * (2 // len(squares)) for number in (torch.max, torch.mean)
+    largest, mean = (
+        float(sum(reduce(lengths) for lengths in squares)) * (2 // len(squares)) for reduce in (torch.max, torch.mean)
     )
     size = X.element_size()
-    return slope * largest <= LARGEST[size] and slope * usual <= USUAL[size]
+    return slope * largest <= LARGEST_SQUARES[size] and slope * mean <= LARGEST_MEAN_SQUARES[size]
 
 
 def in_units(profile: TensorProfile, X: Any, Z: Any, shift: Any) -> tuple[TensorProfile, Any, Any]:
-    """A profile, and rows about a point, in units in which squares are floats; by a power of 2, which rounds nothing.
+    """Shift rows, and scale rows and profile by a power of 2, which is exact, so that squares do not overflow.
 
-    Squares of float32 end at 1e19, and are 0 from 1e-23 on. X is Z before and after where there is only one.
+    Squares of float32 overflow from 1e19 on and underflow below 1e-23. If X is Z, so are the results.
     """
     import torch
 
@@ -49,7 +51,7 @@ def in_units(profile: TensorProfile, X: Any, Z: Any, shift: Any) -> tuple[Tensor
 
 
 def _exponent(stretch: float, X: Any, Z: Any) -> int:
-    """That of the units of a profile, or less where numbers in these would be no floats."""
+    """Exponent of the units of a profile, limited so that rows in these units do not overflow."""
     import torch
 
     most = torch.finfo(X.dtype)
@@ -63,7 +65,7 @@ def _exponent(stretch: float, X: Any, Z: Any) -> int:
 
 
 def squared_distances(X: Any, Z: Any, *, by_products: bool) -> Any:
-    """‖x − z‖² for every pair, in a tensor of its own; from products, or from differences, which keeps all digits."""
+    """‖x − z‖² of all pairs in a new tensor, from products, or from differences, which do not cancel."""
     import torch
 
     if not by_products:

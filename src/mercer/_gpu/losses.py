@@ -1,19 +1,21 @@
-"""Losses and their slopes on tensors: what `_jit.families.losses` and `_jit.families.softmax` are for arrays.
+"""Losses and their slopes on tensors, the counterpart of `families.loss_loops` and `families.softmax_loops`.
 
-A loss is the NamedTuple that compiled loops know it by, and is chosen by the name of its type. All numbers are float64:
-they are one for each row, and cost little beside the columns.
+A loss is the NamedTuple of the compiled loops, and is chosen by the name of its type. All numbers are float64: there is
+one for each row, which costs little compared with the columns.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-#: (y − μ)²/(y + μ)² up to which a deviance is a series of its own, and how many terms that has
-NEAR, TERMS = 0.028, 11
-#: |log(y/μ)| up to which the loss of a Tweedie is one
-NEAR_LOG = 0.5
-#: beyond, a mean or its inverse may not be a float
-FAR = 600.0
+#: (y − μ)²/(y + μ)² below which a deviance is computed by a series
+DEVIANCE_SERIES_BELOW = 0.028
+#: terms of that series
+DEVIANCE_TERMS = 11
+#: |log(y/μ)| below which the loss of a Tweedie is computed by a series, as in `families.loss_loops`
+TWEEDIE_SERIES_BELOW = 0.5
+#: |log(y/μ)| beyond which a mean or its inverse may overflow, as in `families.loss_loops`
+TENSOR_OVERFLOW_FROM = 600.0
 
 
 class TensorSlopes(NamedTuple):
@@ -25,18 +27,18 @@ class TensorSlopes(NamedTuple):
 
 
 def known(loss: Any) -> bool:
-    """Whether this loss is computed where tensors are."""
-    return type(loss).__name__ in ROWS
+    """Return whether this loss is implemented for tensors."""
+    return type(loss).__name__ in TENSOR_LOSSES
 
 
 def rows(loss: Any, y: Any, eta: Any) -> tuple[Any, Any, Any]:
     """Loss, ∂loss/∂η and E ∂²loss/∂η² of each row."""
-    value, first, second = ROWS[type(loss).__name__](loss, y, eta)
+    value, first, second = TENSOR_LOSSES[type(loss).__name__](loss, y, eta)
     return value, first, second
 
 
 def slopes(loss: Any, y: Any, eta: Any, weight: Any = None) -> TensorSlopes:
-    """Of all rows; a loss that is no number is ∞ with slopes of 0, and a row of weight 0 is no row."""
+    """Loss and slopes of all rows; a NaN loss becomes ∞ with slopes of 0, and rows of weight 0 do not count."""
     import torch
 
     value, first, second = rows(loss, y, eta)
@@ -45,17 +47,17 @@ def slopes(loss: Any, y: Any, eta: Any, weight: Any = None) -> TensorSlopes:
     total = float(value.sum())
     if total - total != 0.0:
         value = torch.where(value.isnan() & ~eta.isnan(), torch.inf, value)
-        lost = value.isinf()
+        zero = value.isinf()
         if weight is not None:
             value = torch.where(weight == 0, 0.0, value)
-            lost = lost | (weight == 0)
-        first, second = torch.where(lost, 0.0, first), torch.where(lost, 0.0, second)
+            zero = zero | (weight == 0)
+        first, second = torch.where(zero, 0.0, first), torch.where(zero, 0.0, second)
         total = float(value.sum())
     return TensorSlopes(total, first, second)
 
 
 def mean(link: str, eta: Any) -> Any:
-    """The mean of each row under a link, by the name of its type; None where there is none for tensors."""
+    """Mean of each row under a link given by the name of its type; None if it is not implemented for tensors."""
     import torch
 
     by_link: dict[str, Any] = {"Identity": torch.clone, "Log": torch.exp, "Logit": torch.sigmoid}
@@ -99,8 +101,8 @@ def negative_binomial_log(loss: Any, y: Any, eta: Any) -> Any:
     value = deviance(y, total * q, y.log() - log_total + log_q) + deviance(
         several, total * p, loss.log_r - log_total + log_p
     )
-    # by the mean itself, where that is a number: r q would have lost the digits that log r costs
-    return value, torch.where(s.abs() < FAR, (eta.exp() - y) * p, r * q - y * p), r * q
+    # by the mean e^η where it is finite: r q has lost the digits that the rounding of log r costs
+    return value, torch.where(s.abs() < TENSOR_OVERFLOW_FROM, (eta.exp() - y) * p, r * q - y * p), r * q
 
 
 def tweedie_log(loss: Any, y: Any, eta: Any) -> Any:
@@ -114,22 +116,22 @@ def tweedie_log(loss: Any, y: Any, eta: Any) -> Any:
     for coefficient in loss.series:
         series = series * u + coefficient
     near, far = y_a * (u * u * series), mu_a / a - y * mu_b / b + y_a / (a * b)
-    value = torch.where(none, mu_a / a, torch.where(u.abs() < NEAR_LOG, near, far))
+    value = torch.where(none, mu_a / a, torch.where(u.abs() < TWEEDIE_SERIES_BELOW, near, far))
     return value, mu_a - torch.where(none, 0.0, y * mu_b), mu_a
 
 
 def deviance(x: Any, m: Any, log_ratio: Any) -> Any:
-    """x log(x/m) + m − x, given log(x/m), with all digits also where x is close to m."""
+    """x log(x/m) + m − x, given log(x/m), to full relative precision also where x is close to m."""
     import torch
 
     v = (x - m) / (x + m)
     z = v * v
     rest = torch.zeros_like(z)
-    for k in reversed(range(TERMS)):
+    for k in reversed(range(DEVIANCE_TERMS)):
         rest = rest * z + 1.0 / (2 * k + 3)
     near = (x - m) * v + 2.0 * x * v * (z * rest)
     far = torch.where(x == 0.0, m, x * log_ratio + (m - x))
-    return torch.where(z < NEAR, near, far)
+    return torch.where(z < DEVIANCE_SERIES_BELOW, near, far)
 
 
 def _logistic(eta: Any) -> tuple[Any, Any, Any]:
@@ -141,7 +143,8 @@ def _logistic(eta: Any) -> tuple[Any, Any, Any]:
     return torch.where(eta > 0, larger, smaller), torch.where(eta > 0, smaller, larger), e.log1p()
 
 
-ROWS: dict[str, Any] = {
+#: losses by the names of the types of `families.loss_loops`
+TENSOR_LOSSES: dict[str, Any] = {
     "GaussianIdentity": gaussian_identity,
     "BernoulliLogit": bernoulli_logit,
     "PoissonLog": poisson_log,
@@ -152,7 +155,7 @@ ROWS: dict[str, Any] = {
 
 
 def all_columns(eta: Any, reference: int | None) -> Any:
-    """η of every class: 0 for the reference, which has no column."""
+    """η of every class, with 0 for the reference class, which has no column."""
     import torch
 
     if reference is None:
@@ -169,7 +172,7 @@ def softmax_slopes(codes: Any, eta: Any, weight: Any, reference: int | None) -> 
     own = codes[:, None]
     losses = -logs.gather(1, own)[:, 0]
     first = logs.exp_()
-    # p − 1 of the row's own class, as minus the sum of the others: where p is next to 1 the difference has no digits
+    # p − 1 of the row's own class is minus the sum of the others, as the difference cancels where p is close to 1
     first.scatter_(1, own, 0.0)
     first.scatter_(1, own, -first.sum(dim=1, keepdim=True))
     if weight is not None:

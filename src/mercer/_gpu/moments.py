@@ -1,8 +1,7 @@
-"""Centred moments of the rows of each group: tensors come in, and sums go out as arrays in main memory.
+"""Centred moments of the rows of each group, from tensors to arrays in main memory.
 
-As in `_jit.stats.moments` sums are taken about a *pilot*, a value close to the mean of the group: here the mean itself,
-found in two steps, of which the second makes it exact for a column that is constant. Everything is added up in
-float64.
+As in `stats._moment_loops` sums are about a *pilot*, a value close to the mean of the group: here the mean itself,
+computed in two steps, of which the second makes it exact for a constant column. Sums are in float64.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ import numpy as np
 from mercer._gpu import like, to_numpy
 from mercer._typing import Array
 
-#: up to so many groups a product with indicators adds up their rows, always in the same order; for more it costs more
-FEW_GROUPS = 256
+#: groups up to which sums are products with indicators, which have a fixed order; with more groups they cost too much
+MAX_INDICATOR_GROUPS = 256
 
 
 def group_totals(groups: Any, weight: Any, n_groups: int) -> tuple[Array, Array]:
-    """Rows and weight of each group. A row of weight zero is no row, here and below."""
-    weight, groups = _of_some_weight(weight, groups)
+    """Number of rows and weight of each group. Rows of weight zero do not count, here and below."""
+    weight, groups = _rows_of_positive_weight(weight, groups)
     total = TensorGroupSums(groups, weight, n_groups).total
     return to_numpy(groups.bincount(minlength=n_groups)), to_numpy(total[:, 0])
 
 
 def column_sums(X: Any, groups: Any, weight: Any, n_groups: int) -> tuple[Array, ...]:
-    """The pilot, and rows, weight, Σw(x−pilot) and Σw(x−pilot)² of what is no NaN: each (groups, columns)."""
-    weight, X, groups = _of_some_weight(weight, X, groups)
+    """Pilot, rows, weight, Σw(x−pilot) and Σw(x−pilot)² of the values that are not NaN, each (groups, columns)."""
+    weight, X, groups = _rows_of_positive_weight(weight, X, groups)
     add = TensorGroupSums(groups, weight, n_groups)
     rows, total = groups.bincount(minlength=n_groups)[:, None], add.total
     pilot, away = _about_means(X, groups, add, total)
@@ -43,8 +42,8 @@ def column_sums(X: Any, groups: Any, weight: Any, n_groups: int) -> tuple[Array,
 
 
 def scatter_sums(X: Any, groups: Any, weight: Any, n_groups: int) -> tuple[tuple[Array, ...], Array]:
-    """The pilot, rows, weight and Σw(x−pilot) of each group, and Σw(x−pilot)(x−pilot)ᵀ unless a sum is not finite."""
-    weight, X, groups = _of_some_weight(weight, X, groups)
+    """Pilot, rows, weight and Σw(x−pilot) of each group, and Σw(x−pilot)(x−pilot)ᵀ unless a sum is not finite."""
+    weight, X, groups = _rows_of_positive_weight(weight, X, groups)
     add = TensorGroupSums(groups, weight, n_groups)
     pilot, away = _about_means(X, groups, add, add.total)
     first = add(away)
@@ -60,11 +59,11 @@ def scatter_sums(X: Any, groups: Any, weight: Any, n_groups: int) -> tuple[tuple
 
 def higher_sums(X: Any, groups: Any, weight: Any, pilot: Array, offset: Array) -> tuple[Array, Array]:
     """Σw u_a² u_b and Σw u_a² u_b² of each group, with u = (x − pilot) − offset."""
-    weight, X, groups = _of_some_weight(weight, X, groups)
-    near, rest = (like(values, X.new_empty(0).double()) for values in (pilot, offset))
-    third, fourth = near.new_zeros((2, *pilot.shape, X.shape[1]))
+    weight, X, groups = _rows_of_positive_weight(weight, X, groups)
+    pilots, offsets = (like(values, X.new_empty(0).double()) for values in (pilot, offset))
+    third, fourth = pilots.new_zeros((2, *pilot.shape, X.shape[1]))
     for group, rows in _rows_by_group(groups, len(pilot)):
-        u = (X[rows] - near[group]) - rest[group]
+        u = (X[rows] - pilots[group]) - offsets[group]
         squared = u.square() if weight is None else u.square() * weight[rows, None]
         third[group], fourth[group] = squared.T @ u, squared.T @ u.square()
     return to_numpy(third), to_numpy((fourth + fourth.mT) / 2)
@@ -75,7 +74,7 @@ class TensorGroupSums:
 
     def __init__(self, groups: Any, weight: Any, n_groups: int) -> None:
         self._groups, self._weight, self._n_groups = groups, weight, n_groups
-        self._indicators = self._weighted_indicators() if n_groups <= FEW_GROUPS else None
+        self._indicators = self._weighted_indicators() if n_groups <= MAX_INDICATOR_GROUPS else None
         self.total = self(groups.new_ones((len(groups), 1)).double())
 
     def _weighted_indicators(self) -> Any:
@@ -90,7 +89,7 @@ class TensorGroupSums:
 
 
 def _about_means(X: Any, groups: Any, add: TensorGroupSums, total: Any, observed: Any = None) -> tuple[Any, Any]:
-    """Means of the groups, and what rows deviate from them; 0 where nothing was observed."""
+    """Means of the groups, and the deviations of the rows from them; 0 where no value is observed."""
     pilot = total.new_zeros((len(total), X.shape[1]))
     away = X.double() if observed is None else X.double().where(observed, 0.0)
     for _ in range(2):
@@ -104,15 +103,15 @@ def _deviations(X: Any, pilot: Any, groups: Any, observed: Any) -> Any:
     return away if observed is None else away.where(observed, 0.0)
 
 
-def _of_some_weight(weight: Any, *rows: Any) -> tuple[Any, ...]:
-    """Weights and rows without those of weight zero."""
+def _rows_of_positive_weight(weight: Any, *rows: Any) -> tuple[Any, ...]:
+    """Select the weights and rows of positive weight."""
     if weight is None or bool((kept := weight != 0).all()):
         return weight, *rows
     return weight[kept], *(values[kept] for values in rows)
 
 
 def _rows_by_group(groups: Any, n_groups: int) -> Iterator[tuple[int, Any]]:
-    """Each group that has rows, with their numbers."""
+    """Iterate over the groups that have rows, with the positions of these."""
     sizes = groups.bincount(minlength=n_groups).tolist()
     for group, rows in enumerate(groups.argsort(stable=True).split(sizes)):
         if len(rows):

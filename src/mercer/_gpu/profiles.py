@@ -1,4 +1,4 @@
-"""What a kernel makes of a squared distance, for tensors: `_jit.kernels.tiles` and `_jit.smoothing.profiles` again."""
+"""Functions of a squared distance for tensors, the counterpart of those that kernels and densities compile."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 
 class TensorProfile(NamedTuple):
-    """A function f of a squared distance s by its name, and its numbers; `exponential` is that of a smoothing kernel.
+    """A function f of a squared distance s, by its name and parameters.
 
     gaussian e^(−rate s), exponential e^(−rate √s), matern_three and matern_five at rate √s, rational_quadratic
-    (1 + rate s)^(−power); the others end at s = 1.
+    (1 + rate s)^(−power); the others are 0 from s = 1 on.
     """
 
     name: str
@@ -20,21 +20,21 @@ class TensorProfile(NamedTuple):
 
     @property
     def slope(self) -> float:
-        """About the largest |f′|: how much an error of s matters; infinite of what has a root at 0."""
+        """Approximate maximum of |f′|, by which errors of s are amplified; infinite if f has a root at 0."""
         if self.name in ("exponential", "triangular"):
             return inf
         if self.name in ("matern_three", "matern_five"):
             return 0.5 * self.rate * self.rate
-        # of a power near 0, whose rate is large, no less: numbers in units of the rate have to be halves
+        # bounded below for powers near 0, whose rate is large, as numbers in units of the rate have to fit into halves
         return self.rate * max(self.power, 1e-2)
 
     @property
     def stretch(self) -> float:
-        """Coordinates times so much need no rate."""
+        """Factor of the coordinates with which the rate is 1."""
         return self.rate if self.name in OF_DISTANCES else sqrt(self.rate)
 
     def stretched(self, exponent: int, most: float) -> TensorProfile:
-        """The same function where coordinates are 2^exponent times as long; of a rate that is too large, the most."""
+        """Return the function of coordinates multiplied by 2^exponent, with a rate of at most `most`."""
         doublings = exponent if self.name in OF_DISTANCES else 2 * exponent
         if self.rate > 0 and log2(self.rate) - doublings >= log2(most):
             return self._replace(rate=most)
@@ -42,15 +42,15 @@ class TensorProfile(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """Whether f is 0 from s = 1 on."""
+        """Return whether f is 0 from s = 1 on."""
         return self.name in ENDING
 
     def of(self, s: Any) -> Any:
-        """f(s), in the place of s."""
+        """f(s), which overwrites s."""
         return FORMULAS[self.name](self, s)
 
     def log(self, s: Any) -> Any:
-        """log f(s), finite for every s of a profile that does not end."""
+        """log f(s), finite for every s unless f `ends`; it overwrites s."""
         if self.name == "gaussian":
             return s.mul_(-self.rate)
         if self.name == "exponential":
@@ -75,7 +75,7 @@ def _matern_three(f: TensorProfile, s: Any) -> Any:
 def _matern_five(f: TensorProfile, s: Any) -> Any:
     a = s.sqrt_().mul_(f.rate)
     fading = (-a).exp_()
-    once = a * fading  # before it is squared, which may leave the range of floats
+    once = a * fading  # before a is squared, which may overflow
     return fading.add_(once).add_(once.mul_(a).mul_(1 / 3))
 
 
@@ -99,7 +99,7 @@ def _triangular(f: TensorProfile, s: Any) -> Any:
 
 
 def _cosine(f: TensorProfile, s: Any) -> Any:
-    # the sine of what is left to the end, which keeps its digits there
+    # as the sine of the distance to the end, which does not cancel there
     left = s.sqrt_().neg_().add_(1.0).clamp_(min=0.0)
     return left.mul_(0.5 * pi).sin_()
 
@@ -117,6 +117,7 @@ FORMULAS: dict[str, Callable[[TensorProfile, Any], Any]] = {
     "triangular": _triangular,
     "cosine": _cosine,
 }
-#: whose rate multiplies √s
+#: profiles whose rate multiplies √s
 OF_DISTANCES = ("exponential", "matern_three", "matern_five")
+#: profiles that are 0 from s = 1 on
 ENDING = ("uniform", "epanechnikov", "biweight", "triweight", "triangular", "cosine")

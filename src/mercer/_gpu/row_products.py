@@ -1,8 +1,7 @@
-"""X w, Xᵀ r, and the loss and gradient of a logistic regression in one reading of X on a card.
+"""X w, Xᵀ r, and the loss and gradient of a logistic regression in one pass over X on a GPU.
 
-X in float32 is read once, from memory at its full speed, and shifted, multiplied and summed in float64: a card has
-arithmetic to spare while it waits for the next rows. Chunks that are converted first would be read and written six
-times as often.
+X in float32 is read once, at the full speed of memory, and shifted, multiplied and summed in float64: the arithmetic
+takes less time than the memory. Converting chunks first would read and write six times as much.
 """
 
 from __future__ import annotations
@@ -15,17 +14,22 @@ from mercer._gpu import like, to_numpy
 from mercer._gpu.compiler import compiles
 from mercer._typing import Array
 
-#: numbers of X that a program holds at a time; fewer where it has more to remember; and columns up to which it can
-TILE, SMALL_TILE, MOST_COLUMNS = 4096, 1024, 2048
-#: programs for each multiprocessor of a card
-PER_PROCESSOR = 32
-#: columns from which on a warp holds several rows in the same threads, so that their sum costs nothing
-FLAT = 128
+#: numbers of X that a program holds in registers
+PROGRAM_NUMBERS = 4096
+#: numbers of X that a program holds if it needs registers for other values
+FEWER_PROGRAM_NUMBERS = 1024
+#: columns up to which a row fits into registers
+MAX_ONE_PASS_COLUMNS = 2048
+#: programs for each multiprocessor of a GPU
+PROGRAMS_PER_PROCESSOR = 32
+#: columns from which a thread holds entries of several rows, so that their sum needs no exchange between threads
+SUM_WITHIN_THREADS_FROM = 128
 
 
 def reads_in_one_pass(X: Any) -> bool:
-    """Whether X lies on a card, row by row, and Triton is there."""
-    return bool(X.is_cuda and X.shape[1] <= MOST_COLUMNS and X.stride(1) == 1 and len(X) < 2**31 and compiles(X.device))
+    """Return whether X is on a GPU, in row order and not too wide, and Triton works there."""
+    fits = X.shape[1] <= MAX_ONE_PASS_COLUMNS and len(X) < 2**31
+    return bool(X.is_cuda and fits and X.stride(1) == 1 and compiles(X.device))
 
 
 def times(X: Any, shift: Array, point: Array) -> Any:
@@ -46,7 +50,7 @@ def transposed_times(X: Any, shift: Array, r: Any) -> tuple[Array, float]:
 
 
 def logistic(X: Any, shift: Array, point: Array, y: Any, weight: Any) -> tuple[float, Array, float]:
-    """Σ weight · loss of labels 0 and 1, its gradient (X − shift)ᵀ r, and Σ r."""
+    """Σ weight · loss for labels 0 and 1, its gradient (X − shift)ᵀ r, and Σ r."""
     from mercer._gpu import triton_rows as triton
 
     sums = _pass(triton.LOGISTIC, X, shift, point, y.contiguous(), None if weight is None else weight.contiguous())
@@ -60,8 +64,9 @@ def _pass(mode: int, X: Any, shift: Array, point: Array, of_rows: Any, weight: A
 
     n, d = X.shape
     columns = max(16, 1 << (d - 1).bit_length())
-    by_row = columns < FLAT
-    rows = max(1, (SMALL_TILE if by_row or mode == triton.LOGISTIC else TILE) // columns)
+    by_row = columns < SUM_WITHIN_THREADS_FROM
+    numbers = FEWER_PROGRAM_NUMBERS if by_row or mode == triton.LOGISTIC else PROGRAM_NUMBERS
+    rows = max(1, numbers // columns)
     grid = max(1, min(_programs(X), -(-n // rows)))
     sums = _float64(X, grid, columns + 2)
     triton.launch(
@@ -94,7 +99,7 @@ def _programs(X: Any) -> int:
 
     if not X.is_cuda:  # Triton's interpreter
         return 3
-    return int(PER_PROCESSOR * torch.cuda.get_device_properties(X.device).multi_processor_count)
+    return int(PROGRAMS_PER_PROCESSOR * torch.cuda.get_device_properties(X.device).multi_processor_count)
 
 
 def _float64(X: Any, *shape: int) -> Any:

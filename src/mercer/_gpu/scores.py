@@ -1,7 +1,7 @@
-"""Log densities of normal classes, and Bayes' rule, for chunks of rows; scores are float64, whatever the rows are.
+"""Log densities of normal classes, and Bayes' rule, for chunks of rows; scores are float64 for rows of any dtype.
 
-Parameters are small arrays in main memory, which are moved to the rows. Where `_jit` has the same loop for arrays it
-has the same name.
+Parameters are small arrays in main memory, which are copied to the device. The compiled loops for arrays have the
+same names.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from mercer._gpu import like
 
 
 def gaussian_columns(X: Any, mean: Any, inverse_deviation: Any, constant: Any) -> Any:
-    """constant[c] − ½ Σ_j ((x_j − mean[c, j]) · inverse_deviation[c, j])²; NaN spoils its row."""
-    mean, inverse_deviation, constant = _beside(X, mean, inverse_deviation, constant)
+    """constant[c] − ½ Σ_j ((x_j − mean[c, j]) · inverse_deviation[c, j])²; NaN in rows with a NaN."""
+    mean, inverse_deviation, constant = _on_device_of(X, mean, inverse_deviation, constant)
     out = mean.new_empty((len(X), len(mean)))
     for c in range(len(mean)):
         out[:, c] = _squared_lengths((X - mean[c]).mul_(inverse_deviation[c]))
@@ -22,7 +22,7 @@ def gaussian_columns(X: Any, mean: Any, inverse_deviation: Any, constant: Any) -
 
 def observed_gaussian_columns(X: Any, mean: Any, inverse_deviation: Any, constants: Any) -> Any:
     """Like `gaussian_columns` with missing values integrated out; `constants` is per class and column."""
-    mean, inverse_deviation, constants = _beside(X, mean, inverse_deviation, constants)
+    mean, inverse_deviation, constants = _on_device_of(X, mean, inverse_deviation, constants)
     out, missing = mean.new_empty((len(X), len(mean))), X.isnan()
     for c in range(len(mean)):
         z = (X - mean[c]).mul_(inverse_deviation[c])
@@ -32,13 +32,13 @@ def observed_gaussian_columns(X: Any, mean: Any, inverse_deviation: Any, constan
 
 def linear_scores(X: Any, centre: Any, weights: Any, intercept: Any) -> Any:
     """intercept[c] + Σ_j (x_j − centre[j]) · weights[j, c]."""
-    centre, weights, intercept = _beside(X, centre, weights, intercept)
+    centre, weights, intercept = _on_device_of(X, centre, weights, intercept)
     return ((X - centre) @ weights).add_(intercept)
 
 
 def quadratic_scores(X: Any, centre: Any, whitening: Any, shift: Any, constant: Any) -> Any:
     """constant[c] − ½ ‖(x − centre) @ whitening[c] − shift[c]‖²."""
-    centre, whitening, shift, constant = _beside(X, centre, whitening, -shift, constant)
+    centre, whitening, shift, constant = _on_device_of(X, centre, whitening, -shift, constant)
     away = X - centre
     out = away.new_empty((len(X), len(whitening)))
     for c in range(len(whitening)):
@@ -55,17 +55,18 @@ def largest_of_row(scores: Any) -> Any:
 
 
 def with_row_for_impossible(scores: Any, row: Any) -> Any:
-    """`row` in the place of rows that are −inf throughout."""
+    """Replace rows of which all scores are −inf by `row`."""
     impossible = scores.isneginf().all(dim=1, keepdim=True)
     return like(row, scores).where(impossible, scores)
 
 
 def _squared_lengths(rows: Any) -> Any:
-    """Σ_j z_j²; of a norm rows are read once, and nothing of their size is written."""
+    """Σ_j z_j², by the norm, which reads the rows once and needs no memory of their size."""
     return rows.norm(dim=1).square_()
 
 
-def _beside(X: Any, *parameters: Any) -> tuple[Any, ...]:
+def _on_device_of(X: Any, *parameters: Any) -> tuple[Any, ...]:
+    """Copy parameters to the device of X, in float64."""
     import torch
 
     return tuple(like(values, X, dtype=torch.float64) for values in parameters)

@@ -1,6 +1,6 @@
-"""Sums of kernels over rows, Σ_j f(‖x − z_j‖²) v_j, without the matrix: what predictions, solvers and densities need.
+"""Sums of kernels over rows, Σ_j f(‖x − z_j‖²) v_j, without the matrix, for predictions, solvers and densities.
 
-On a card and in float32 one fused Triton kernel takes them; everywhere else torch does, tile by tile.
+On a GPU and in float32 they are computed by a fused Triton kernel, elsewhere by torch tile by tile.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from mercer._gpu.distances import from_products, in_units, squared_distances
 from mercer._gpu.profiles import TensorProfile
 
 #: columns of a tile
-COLUMNS = 1 << 12
-#: the largest power of a rational quadratic that is taken of 1 + s in float32: it multiplies the rounding of that sum
-MOST_POWER = 16.0
+TILE_COLUMNS = 1 << 12
+#: largest power of a rational quadratic in float32, as the power amplifies the rounding of 1 + s
+LARGEST_SINGLE_POWER = 16.0
 
 
 class TensorKernelSums:
@@ -26,14 +26,14 @@ class TensorKernelSums:
 
     Parameters
     ----------
-    profile : Profile
-        What is made of a squared distance.
+    profile : TensorProfile
+        Function of the squared distance.
     X : tensor of shape (n, d)
-        A sum for each row.
+        Rows, with a sum for each.
     Z : tensor of shape (m, d), default=None
-        A term for each; None means X.
+        Rows, with a term for each; None means X.
     tf32 : bool, default=False
-        Whether products of 11 bits, as of tensor cores, are good enough: for a preconditioner, say.
+        Whether products of 11 bits by tensor cores are precise enough, e.g. for a preconditioner.
     """
 
     def __init__(self, profile: TensorProfile, X: Any, Z: Any = None, *, tf32: bool = False) -> None:
@@ -42,16 +42,16 @@ class TensorKernelSums:
         right = X if Z is None else Z
         self.shape = (len(X), len(right))
         with room_for("two copies of the rows"):
-            # distances between rows far from 0 keep their digits
+            # shifted, so that distances between rows far from 0 keep their digits
             shift = torch.nan_to_num(right.mean(dim=0, dtype=torch.float64), posinf=0.0, neginf=0.0).to(X.dtype)
             self.profile, self._left, self._right = in_units(profile, X, right, shift)
             self._by_products = from_products(self.profile.slope, self._left, self._right)
             self._fused = _fused(self.profile, self._left, self._right, self._by_products, tf32)
         if self._fused is not None:
-            self._left = self._right = None  # it has copies of its own
+            self._left = self._right = None  # the fused sums have copies
 
     def times(self, V: Any) -> Any:
-        """Σ_j f(‖x − z_j‖²) v_j for every x, for a vector or a matrix of several, in the type of V."""
+        """Σ_j f(‖x − z_j‖²) v_j for every x and each column of V, in the dtype of V."""
         return self._in_units(V, self._sums if self._fused is None else self._fused.times)
 
     def transposed_times(self, V: Any) -> Any:
@@ -59,15 +59,15 @@ class TensorKernelSums:
         return self._in_units(V, self._transposed_sums if self._fused is None else self._fused.transposed_times)
 
     def _in_units(self, V: Any, sums: Any) -> Any:
-        """Sums of columns in units of their largest number: float64 may hold what float32 does not."""
+        """Compute sums of columns in units of their largest number, as V in float64 may overflow float32."""
         import torch
 
-        several = V.reshape(len(V), int(np.prod(V.shape[1:])))
-        units = several.abs().amax(dim=0) if len(V) else several.new_ones(several.shape[1])
+        columns = V.reshape(len(V), int(np.prod(V.shape[1:])))
+        units = columns.abs().amax(dim=0) if len(V) else columns.new_ones(columns.shape[1])
         units = torch.where((units > 0) & units.isfinite(), units, 1.0)
         with room_for("sums of all rows"):
-            found = sums(several / units).mul_(units)
-        return found.reshape(len(found), *V.shape[1:])
+            totals = sums(columns / units).mul_(units)
+        return totals.reshape(len(totals), *V.shape[1:])
 
     def _transposed_sums(self, V: Any) -> Any:
         return self._sums(V, transposed=True)
@@ -82,29 +82,29 @@ class TensorKernelSums:
 
 
 def sums_by_tiles(tile: Callable[[slice, slice], Any], n: int, V: Any, dtype: Any) -> Any:
-    """The product of a matrix of n rows, known by its tiles of a type, with V; sums of tiles are of float64."""
+    """Product of V with a matrix of n rows given by its tiles of a dtype; sums over tiles are in float64."""
     import torch
 
-    several, out = V.to(dtype), V.new_empty(n, V.shape[1])
+    columns, out = V.to(dtype), V.new_empty(n, V.shape[1])
 
     def fill(rows: slice) -> None:
         total = torch.zeros(rows.stop - rows.start, V.shape[1], dtype=torch.float64, device=V.device)
-        for start in range(0, len(V), COLUMNS):
-            some = slice(start, start + COLUMNS)
-            total += tile(rows, some) @ several[some]
+        for start in range(0, len(V), TILE_COLUMNS):
+            block = slice(start, start + TILE_COLUMNS)
+            total += tile(rows, block) @ columns[block]
         out[rows] = total
 
-    in_chunks(n, tile_size(V) // min(COLUMNS, max(len(V), 1)), fill)
+    in_chunks(n, tile_size(V) // min(TILE_COLUMNS, max(len(V), 1)), fill)
     return out
 
 
 def _fused(profile: TensorProfile, left: Any, right: Any, by_products: bool, tf32: bool) -> Any:
-    """The sums of one Triton kernel, where there is one; None elsewhere."""
+    """Return the sums by a Triton kernel, or None if there is none for this dtype, device and profile."""
     import torch
 
     if not left.is_cuda or left.dtype != torch.float32 or not len(left) or not len(right):
         return None
-    if profile.name == "rational_quadratic" and profile.power > MOST_POWER:
+    if profile.name == "rational_quadratic" and profile.power > LARGEST_SINGLE_POWER:
         return None
     if not compiles(left.device):
         return None

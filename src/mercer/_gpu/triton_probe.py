@@ -1,4 +1,4 @@
-"""The smallest kernel that needs of Triton what the others need."""
+"""Smallest kernel with the requirements of all Triton kernels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 import triton
 import triton.language as tl
 
-SIDE = 16
+#: rows and columns of the product
+PROBE_SIDE = 16
 
 
 @triton.jit
@@ -18,10 +19,10 @@ def _product_of_ones(out):  # type: ignore[no-untyped-def]
 
 
 def works(device: Any) -> bool:
-    """Whether tensor cores of a card, or what stands for them, multiply."""
+    """Return whether a product by tensor cores, or by Triton's interpreter, is right."""
     import torch
 
-    out = torch.zeros(SIDE, SIDE, device=device)
+    out = torch.zeros(PROBE_SIDE, PROBE_SIDE, device=device)
     with torch.cuda.device_of(out):
         _product_of_ones[(1,)](out)
-    return bool((out == SIDE).all())
+    return bool((out == PROBE_SIDE).all())

@@ -1,4 +1,4 @@
-"""Triton's part of `row_products`: imported when a tensor lies on a card."""
+"""Triton kernel of `row_products`; imported when a tensor is on a GPU."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 import triton
 import triton.language as tl
 
-#: what is done with each row: X w is stored; Xᵀ r is summed; or both, where r are the slopes of logistic losses
-TIMES, TRANSPOSED, LOGISTIC = 0, 1, 2
+#: mode of a pass that stores X w
+TIMES = 0
+#: mode of a pass that sums Xᵀ r
+TRANSPOSED = 1
+#: mode of a pass that computes X w and sums Xᵀ r for the slopes r of logistic losses
+LOGISTIC = 2
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -29,10 +33,10 @@ def pass_over_rows(  # type: ignore[no-untyped-def]
     COLUMNS: tl.constexpr,
     BY_ROW: tl.constexpr,
 ):
-    """One reading of X: every program takes every so manieth group of rows, and keeps its own sums, in float64.
+    """Read X once: each program takes every k-th group of rows, for k programs, and has sums of its own in float64.
 
     `point` has a coefficient for each column and the intercept last. `sums` has a row for each program: Xᵀ r, then Σ r
-    and Σ weight · loss. A program is one warp, which holds whole rows: more would compute each loss once more each.
+    and Σ weight · loss. A program is one warp, which holds whole rows; with more warps each would compute each loss.
     """
     columns = tl.arange(0, COLUMNS)
     inside = columns < d
@@ -79,5 +83,5 @@ def pass_over_rows(  # type: ignore[no-untyped-def]
 
 
 def launch(grid: int, *arguments: Any, **constants: Any) -> None:
-    """Run so many programs."""
+    """Launch `grid` programs."""
     pass_over_rows[(grid,)](*arguments, **constants)

@@ -1,9 +1,9 @@
-"""Σ_j f(‖x − z_j‖²) v_j in one kernel of Triton: distances from tensor cores, f, and the sum never leave the chip.
+"""Σ_j f(‖x − z_j‖²) v_j in one Triton kernel: distances from tensor cores, f, and the sum stay on the chip.
 
-A float32 number is the sum of two halves of 11 bits each; three products of halves, in the accumulators of float32 of
-tensor cores, are as good as one of float32 and twice as fast as three of tf32. Coordinates come scaled, so that f has
-no rate: a gaussian is 2^(−t). Sums over blocks of points are compensated (Kahan), since a million terms of float32 are
-not otherwise good to float32.
+A float32 number is the sum of two halves of 11 bits each; three products of halves, accumulated in float32 by
+tensor cores, are as precise as one of float32 and twice as fast as three of tf32. Coordinates are scaled so that f has
+no rate: a gaussian is 2^(−t). Sums over blocks of points are compensated (Kahan), as a sum of a million terms in
+float32 would otherwise lose digits.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-#: how many columns of V go through the multiply-add units, one by one, and how many through tensor cores at once
-FEW, MANY = 2, 16
+#: columns of V up to which sums are computed column by column
+SINGLE_COLUMNS = 2
+#: columns of V in a product by tensor cores
+TENSOR_CORE_COLUMNS = 16
 LOG2_E = tl.constexpr(1.4426950408889634)
-#: where an exponential is 0 and what it is multiplied by is no infinity
+#: distance at which the exponential is 0 and its polynomial factor is finite
 FARTHEST = tl.constexpr(1e4)
 HALF_PI = tl.constexpr(1.5707963267948966)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _exp2(x, ON_CARD: tl.constexpr):  # type: ignore[no-untyped-def]
-    """2^x by the special function unit alone: who is below all normal floats is 0."""
+    """2^x by the special function unit; 0 below the normal numbers."""
     if ON_CARD:
         y = tl.inline_asm_elementwise("ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
     else:
@@ -60,7 +62,7 @@ def _sin(x, ON_CARD: tl.constexpr):  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _value(t, power, KIND: tl.constexpr, ON_CARD: tl.constexpr):  # type: ignore[no-untyped-def]
-    """f of a squared distance in units of its rate (`profiles.Profile`)."""
+    """f of a squared distance in units of its rate (`profiles.TensorProfile`)."""
     if KIND == "gaussian":
         f = _exp2(-t, ON_CARD)
     elif KIND == "exponential":
@@ -93,7 +95,7 @@ def _value(t, power, KIND: tl.constexpr, ON_CARD: tl.constexpr):  # type: ignore
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _value_of_products(dot, x_squares, z_squares, power, KIND: tl.constexpr, FREE: tl.constexpr, ON_CARD: tl.constexpr):  # type: ignore[no-untyped-def]
-    """f of rows by 2x·z and their squared lengths, in units of its rate; of x·z alone where the caller has the rest."""
+    """f of pairs from 2x·z and squared lengths, in units of its rate; with FREE the factor of a gaussian from 2x·z."""
     if FREE:
         f = _exp2(dot, ON_CARD)
     elif KIND == "gaussian":
@@ -106,7 +108,7 @@ def _value_of_products(dot, x_squares, z_squares, power, KIND: tl.constexpr, FRE
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _store(out, total, total2, split, n, i, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
-    """The sums of one part of the points, for one column of V or for two."""
+    """Store the sums of one part of the points, for one or two columns of V."""
     tl.store(out + (split * COLUMNS).to(tl.int64) * n + i, total)
     if COLUMNS == 2:
         tl.store(out + (split * COLUMNS + 1).to(tl.int64) * n + i, total2)
@@ -114,7 +116,7 @@ def _store(out, total, total2, split, n, i, COLUMNS: tl.constexpr):  # type: ign
 
 @triton.jit
 def _add(total, lost, new):  # type: ignore[no-untyped-def]
-    """One step of a compensated sum."""
+    """Add a term to a compensated sum."""
     new = new - lost
     larger = total + new
     return larger, (larger - total) - new
@@ -219,14 +221,14 @@ def differences(  # type: ignore[no-untyped-def]
     KIND: tl.constexpr,
     ON_CARD: tl.constexpr,
 ):
-    """The same from differences of coordinates, which come as (D, n) and (D, m): no digits cancel between near rows.
+    """Compute the sums from differences of coordinates (D, n) and (D, m), which do not cancel between near rows.
 
-    A thread has whole rows x, whose coordinates stay in its registers where they are few, and the rows z come one after
-    the other: sums over them need no other thread.
+    A thread has whole rows x, whose coordinates stay in its registers if they are few, and iterates over the rows z:
+    sums over them need no exchange between threads.
     """
     i = tl.program_id(0) * BM + tl.arange(0, BM)
     split = tl.program_id(1)
-    n_wide, m_wide = n.to(tl.int64), m.to(tl.int64)  # D rows of n may be more than 2³¹
+    n_wide, m_wide = n.to(tl.int64), m.to(tl.int64)  # D · n may exceed 2³¹
     total = tl.zeros((BM,), tl.float32)
     lost = tl.zeros((BM,), tl.float32)
     total2 = tl.zeros((BM,), tl.float32)
@@ -236,7 +238,7 @@ def differences(  # type: ignore[no-untyped-def]
         new2 = tl.zeros((BM,), tl.float32)
         for j in tl.static_range(BN):
             z_at = z + block * BN + j
-            t = tl.zeros((BM,), tl.float32)  # negative, so that a gaussian takes it as it is
+            t = tl.zeros((BM,), tl.float32)  # minus the squared distance, the exponent of a gaussian
             if D <= 16:
                 for k in tl.static_range(D):
                     away = tl.load(x + n_wide * k + i) - tl.load(z_at + m_wide * k)

@@ -1,14 +1,14 @@
-"""Compiled loops, and the one decorator that compiles them.
+"""The decorator of compiled loops.
 
 `jit` is numba's `njit` with three differences that were measured to matter:
 
-* numba is imported when the first loop is called, not when mercer is (it costs a third of a second);
-* machine code is cached on disk under a stamp that hashes *all* compiled sources, so that an edit in one file never
-  revives stale code in another that calls it;
-* cached code is verified before it is loaded, and where the cache is damaged, full or absent, the loop is compiled.
+* numba is imported when the first loop is called, not when mercer is imported (it takes a third of a second);
+* machine code is cached on disk under a hash of *all* compiled sources, so that after an edit no stale code of a
+  caller in another file is loaded;
+* cached code is verified before it is loaded, and if the cache is damaged, full or absent, the loop is compiled.
 
-Loops lie in the package that calls them, if several do in the lowest one, in modules whose names end in `loops`; what
-loops of several packages share lies here.
+Loops are in the package that calls them (the lowest one, if several do), in modules whose names end in `loops`; loops
+that several packages share are here.
 """
 
 from __future__ import annotations
@@ -25,22 +25,26 @@ from typing import Any
 
 __all__ = ["IN_ORDER", "jit", "overload", "wide_vectors"]
 
-# Sums may be reordered and fused so that they vectorise. The flags that assume NaN and infinity away
-# are never set: missing values are found by the sums they spoil.
+#: sums may be reordered and fused so that they can be vectorized; the flags that assume that there is no NaN or
+#: infinity are never set, as missing values are found by sums that are NaN
 SUMS_MAY_BE_REORDERED = frozenset({"reassoc", "contract"})
 
-#: `@jit(**IN_ORDER)` for sums whose terms nearly cancel, and for those over the entries of sparse rows: reordered, the
-#: product with such a row is compiled to gathers, which take twice as long as one number after the other
+#: `@jit(**IN_ORDER)` for sums whose terms nearly cancel, and for sums over the entries of sparse rows: if reordered, a
+#: product with such a row is compiled to gather instructions, which take twice as long as scalar ones
 IN_ORDER: dict[str, Any] = {"fastmath": {"contract"}}
 
-#: 0/0 is NaN: asking of each divisor whether it is 0 does not vectorise
-# nobody calls a loop from C, and its wrapper for that is a sixth of the compilation
-USUAL: dict[str, Any] = {"fastmath": set(SUMS_MAY_BE_REORDERED), "error_model": "numpy", "no_cfunc_wrapper": True}
+#: default options: 0/0 is NaN, as a test of each divisor prevents vectorization, and there is no wrapper for calls from
+#: C, which takes a sixth of the compilation
+DEFAULT_OPTIONS: dict[str, Any] = {
+    "fastmath": set(SUMS_MAY_BE_REORDERED),
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
 
-# Two threads may call a loop for the first time at once; nested because compiling a caller compiles its callees.
+# Two threads may call a loop for the first time; the lock is reentrant as compiling a caller compiles its callees.
 _compiling = threading.RLock()
 
-if hasattr(os, "register_at_fork"):  # no child finds it held by a thread that it does not have
+if hasattr(os, "register_at_fork"):  # a child process must not inherit the lock held by a thread of its parent
     os.register_at_fork(
         before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release
     )
@@ -56,51 +60,51 @@ def source_stamp() -> str:
     return digest.hexdigest()
 
 
-#: what numba is to be told when it is there
-_untold: list[Callable[[], None]] = []
+#: registrations of overloads that wait for the import of numba
+_pending_overloads: list[Callable[[], None]] = []
 
 
 def overload(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let compiled loops call `function`, an ordinary Python one: the decorated chooser gets the numba types of its
-    arguments and returns the Python function to compile in its place.
+    """Make a Python function callable from compiled loops, as `numba.extending.overload` does.
 
-    A value that decides by its type what is computed (a loss, a kernel) is a NamedTuple whose chooser looks at
-    `type.instance_class`. Unlike a function handed over as an argument, it is found in the cache again.
+    The decorated chooser gets the numba types of the arguments and returns the Python function to compile.
+    A value whose type decides what is computed (a loss, a kernel) is a NamedTuple, and its chooser dispatches on
+    `type.instance_class`. Unlike code that takes a function as an argument, such code is found in the cache.
     """
 
-    def remember(chooser: Callable[..., Any]) -> Callable[..., Any]:
-        def tell() -> None:
-            from numba.extending import overload as numbas
+    def decorate(chooser: Callable[..., Any]) -> Callable[..., Any]:
+        def register() -> None:
+            from numba.extending import overload as numba_overload
 
-            options: Any = {**USUAL, "forceinline": True}  # a call in a loop keeps it from being vectorised
-            numbas(function, jit_options=options)(chooser)
+            options: Any = {**DEFAULT_OPTIONS, "forceinline": True}  # a call in a loop prevents vectorization
+            numba_overload(function, jit_options=options)(chooser)
 
-        _untold.append(tell)
+        _pending_overloads.append(register)
         return chooser
 
-    return remember
+    return decorate
 
 
 def wide_vectors() -> None:
-    """Written first in a loop, lets it use the widest vectors of the machine; those it calls have to ask themselves."""
+    """Compile the calling loop for the widest vectors of the machine; loops that it calls need a call of their own."""
 
 
 def _with_intrinsics(function: Any) -> Any:
-    """The function as numba is to see it: an intrinsic takes effect only where it is called by itself."""
+    """Replace `wide_vectors` by its intrinsic in the globals of a loop, as only a direct call of it has an effect."""
     from numba import config
 
     # set by numba from the environment
     if config.DISABLE_JIT or "wide_vectors" not in function.__code__.co_names:  # type: ignore[attr-defined]
         return function
-    from mercer._jit import _wide as wide
+    from mercer._jit._wide import wide_vectors as intrinsic
 
-    names = {**function.__globals__, "wide_vectors": wide.wide_vectors}
+    names = {**function.__globals__, "wide_vectors": intrinsic}
     return functools.wraps(function)(FunctionType(function.__code__, names, function.__name__))
 
 
 @functools.cache
 def _compile_before_forks() -> None:
-    """Let forks wait for a compilation: a child would find numba's lock held forever, and its compiler halfway."""
+    """Make forks wait for a running compilation, as a child would inherit numba's lock in the locked state."""
     from numba.core.compiler_lock import global_compiler_lock as lock
 
     if hasattr(os, "register_at_fork"):
@@ -112,23 +116,23 @@ def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     from numba.extending import typeof_impl
 
     _compile_before_forks()
-    # A compiled loop that calls another finds a `Loop` under its global name; tell numba what it stands for.
+    # numba finds a `Loop` under the global name of a loop that is called by another: register its type.
     if Loop not in typeof_impl.registry:
         typeof_impl.register(Loop)(lambda loop, context: typeof_impl(loop.dispatcher, context))
-    while _untold:
-        _untold.pop()()
+    while _pending_overloads:
+        _pending_overloads.pop()()
     dispatcher = numba.njit(nogil=True, **options)(_with_intrinsics(function))
     if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         from mercer._jit._cache import CheckedCache
 
         with suppress(RuntimeError, OSError):  # no writable directory
-            # Private to numba, hence the tests in tests/_jit.
+            # a private attribute of numba, tested in tests/_jit
             dispatcher._cache = CheckedCache(dispatcher.py_func, source_stamp())
     return dispatcher
 
 
 class Loop:
-    """A function that is compiled on its first call; `.plain` is the Python function it was made from."""
+    """A function that is compiled on its first call; `.plain` is the Python function."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
@@ -160,7 +164,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     ...         s += value
     ...     return s
     """
-    options = {**USUAL, **options}
+    options = {**DEFAULT_OPTIONS, **options}
     if function is None:
         return lambda f: Loop(f, options)
     return Loop(function, options)

@@ -1,8 +1,8 @@
-"""Machine code on disk that is used only if it is, to the byte, what was written.
+"""Cache of machine code on disk, verified by digests.
 
-numba's own cache unpickles whatever the files hold: a truncated one made every fit fail, a damaged one could end the
-process. Here each file is verified by a digest before any of it is read, and anything that is wrong with the cache is
-an empty cache: the loop is compiled. The digest finds damage, not intent: see SECURITY.md.
+numba's own cache unpickles files without a check: a truncated file made every fit fail, and a damaged one could crash
+the process. Here each file is verified by a digest before it is unpickled, and after any error the loop is compiled.
+The digest detects damage, not attacks: see SECURITY.md.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ from mercer._atomic import write_atomically
 from mercer._errors import MercerWarning
 from mercer._warn import warn
 
+#: bytes of the digests of files
 DIGEST_BYTES = 16
 
 
 class CheckedCache(FunctionCache):
-    """The cache of one loop: numba's, with files that are checked, and without errors."""
+    """The cache of one loop: that of numba with checked files, which raises no errors."""
 
     def __init__(self, function: Callable[..., Any], stamp: str) -> None:
         super().__init__(function)
         files: Any = CheckedFiles(Path(self.cache_path), self._impl.filename_base, stamp)
         self._cache_file = files
         named: str = numba.config.CACHE_DIR  # type: ignore[attr-defined]
-        if named:  # elsewhere it lies beside the sources or in the user's own folder
+        if named:  # by default the cache is beside the sources or in the user's own folder
             _warn_of_other_writers(named, self.cache_path)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except Exception:
-            return None  # whatever it is, compiling needs no file
+            return None  # after any error the loop is compiled
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
@@ -56,8 +57,8 @@ class CheckedCache(FunctionCache):
 class CheckedFiles:
     """An index of signatures and one file of machine code for each, named by the digest of its contents.
 
-    The index begins with the digest of the rest of it and of the stamp, so that one of other sources or of another
-    version of numba is not read either.
+    The index begins with a digest of its contents and of the stamp, so that an index of other sources or of another
+    version of numba is ignored.
     """
 
     def __init__(self, folder: Path, base: str, stamp: str) -> None:
@@ -71,11 +72,11 @@ class CheckedFiles:
         if name is None:
             return None
         content = (self.folder / name).read_bytes()
-        # the digest says that this process or one like it wrote these bytes
+        # the digest proves that mercer wrote these bytes
         return pickle.loads(content) if name == self._name(content) else None  # noqa: S301
 
     def save(self, key: Any, data: Any) -> None:
-        """Write the data, then the index that names it, then remove the files that no entry names any more."""
+        """Write the data, then the index with its name, then remove the files that the index does not contain."""
         content = dumps(data)
         entries = self._entries() | {key: self._name(content)}
         write_atomically(self.folder / entries[key], content)
@@ -90,12 +91,12 @@ class CheckedFiles:
         self.index.unlink(missing_ok=True)
 
     def _entries(self) -> dict[Any, str]:
-        """The names of the files by key; none if the index is absent, damaged or of another stamp."""
+        """Names of the files by key; empty if the index is absent, damaged or of another stamp."""
         try:
             content = self.index.read_bytes()
             digest, listed = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
             return pickle.loads(listed) if digest == self._digest(self.stamp + listed) else {}  # noqa: S301
-        except Exception:  # a class of a signature may have moved, too
+        except Exception:  # unpickling may fail, e.g. if the class of a signature was renamed
             return {}
 
     def _name(self, content: bytes) -> str:

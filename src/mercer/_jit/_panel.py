@@ -1,4 +1,4 @@
-"""The machine's instructions for one panel of a product; imported when numba compiles a loop that has one."""
+"""LLVM code of one panel of a matrix product; imported when numba compiles a loop that uses it."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-BYTE, INT, FLOAT, DOUBLE = ir.IntType(8), ir.IntType(32), ir.FloatType(), ir.DoubleType()
-#: bytes that are fetched into the cache at once
-LINE = 64
-#: which cache to fetch into: 3 is the first, 2 the second
-FIRST, SECOND = 3, 2
+from mercer._jit.gram import CACHE_LINE
 
-
-#: float64s in the longest vector that there is
-LONGEST = 8
+BYTE = ir.IntType(8)
+INT = ir.IntType(32)
+FLOAT = ir.FloatType()
+#: locality argument of `llvm.prefetch` for the L1 cache
+L1_CACHE = 3
+#: locality argument of `llvm.prefetch` for the L2 cache
+L2_CACHE = 2
+#: numbers of float64 in the longest vectors of any machine
+LONGEST_VECTOR = 8
 
 
 def machine_lanes() -> int:
-    """Float64s in a vector, such that the machine has registers for so many rows that are three vectors wide."""
+    """Return the float64 numbers in a vector; the machine has registers for that many rows of three vectors."""
     return 8 if llvm.get_host_cpu_features().get("avx512f", False) else 4
 
 
 def write_fetch(builder: Any, address: Any, cache: int) -> None:
-    """Ask for what is to be read at an address; nothing waits for it."""
+    """Write a prefetch of the line at an address into a cache; it does not block."""
     kind = ir.FunctionType(ir.VoidType(), [BYTE.as_pointer(), INT, INT, INT])
     fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
     reading, data = 0, 1
@@ -37,7 +39,7 @@ def write_fetch(builder: Any, address: Any, cache: int) -> None:
 
 
 def panel(vectors: int) -> Any:
-    """out[r, v] += Σ left[k, r] · right[k, v] for `lanes` r and `vectors` vectors of v, as `gram.add_panel` says."""
+    """Return the intrinsic of `gram.add_panel`: out[r, v] += Σ left[k, r] · right[k, v] for `vectors` vectors of v."""
 
     @intrinsic
     def add_panel(typing, left, left_at, right, right_at, count, out, out_at, ahead, fetched):  # type: ignore[no-untyped-def]
@@ -60,7 +62,7 @@ def panel(vectors: int) -> Any:
 
 
 def _function(module: Any, vectors: int, arguments: list[Any]) -> Any:
-    """The panel as a function: inlined, its loop would share the registers for addresses with what is around it."""
+    """Write the panel as a function; if it were inlined, its loop would share address registers with the caller."""
     kinds = [argument.type for argument in arguments]
     name = ".".join(["mercer_panel", str(vectors), *(str(kind.pointee) for kind in kinds if kind.is_pointer)])
     if name in module.globals:
@@ -70,15 +72,15 @@ def _function(module: Any, vectors: int, arguments: list[Any]) -> Any:
     function.attributes.add("noinline")
     left, begin, step, stride, right, right_begin, right_step, count, out, out_begin, out_stride, *ahead = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    writer = _Writer(builder, vectors, out.type.pointee)
-    left, right = writer.walk(left, begin, step), writer.walk(right, right_begin, right_step)
+    writer = _PanelWriter(builder, vectors, out.type.pointee)
+    left, right = writer.steps(left, begin, step), writer.steps(right, right_begin, right_step)
     writer.add_to(out, out_begin, out_stride, writer.sums(left, stride, right, count, ahead))
     builder.ret_void()
     return function
 
 
-class _Writer:
-    """Writes the instructions of a panel."""
+class _PanelWriter:
+    """Writer of the instructions of a panel."""
 
     def __init__(self, builder: Any, vectors: int, number: Any) -> None:
         self._builder, self._vectors, self._number = builder, vectors, number
@@ -88,23 +90,23 @@ class _Writer:
         self._zero = ir.Constant(self._vector, [0.0] * self._lanes)
         self._multiply_add = self._function(f"llvm.fma.v{self._lanes}{name}", self._vector, [self._vector] * 3)
 
-    def walk(self, array: Any, start: Any, step: Any) -> Callable[[Any], Any]:
-        """Where the k-th step is, given k."""
+    def steps(self, array: Any, start: Any, step: Any) -> Callable[[Any], Any]:
+        """Return the function from k to the address of the k-th step."""
         return lambda k: self._builder.gep(array, [self._builder.add(start, self._builder.mul(k, step))])
 
     def sums(self, left: Any, stride: Any, right: Any, count: Any, ahead: list[Any]) -> list[Any]:
-        """Vectors of products, added up over all steps."""
-        builder, nothing = self._builder, self._index(0)
+        """Sum the vectors of products over all steps."""
+        builder, zero = self._builder, self._index(0)
         before, steps, after = builder.block, builder.append_basic_block("steps"), builder.append_basic_block("after")
-        builder.cbranch(builder.icmp_signed("<", nothing, count), steps, after)
+        builder.cbranch(builder.icmp_signed("<", zero, count), steps, after)
 
         builder.position_at_end(steps)
-        k = builder.phi(nothing.type)
+        k = builder.phi(zero.type)
         sums = [builder.phi(self._vector) for _ in range(self._rows * self._vectors)]
-        self._fetch_line(ahead[0], builder.add(ahead[1], builder.mul(k, self._index(LINE))))
+        self._fetch_line(ahead[0], builder.add(ahead[1], builder.mul(k, self._index(CACHE_LINE))))
         larger = self._with_step(sums, left(k), stride, right(k))
         following = builder.add(k, self._index(1))
-        k.add_incoming(nothing, before)
+        k.add_incoming(zero, before)
         k.add_incoming(following, steps)
         for value, next_value in zip(sums, larger, strict=True):
             value.add_incoming(self._zero, before)
@@ -120,14 +122,15 @@ class _Writer:
         return totals
 
     def _one_step_at_a_time(self) -> Any:
-        """Two steps at once have no registers left: LLVM would write sums to memory in between."""
+        """Return metadata that disable unrolling: with two steps at once, LLVM would spill sums to memory."""
         module = self._builder.module
-        told = module.add_metadata([module.add_metadata(["llvm.loop.unroll.disable"])])
-        told.operands = (told, *told.operands)  # what is said of a loop begins with itself
-        return told
+        metadata = module.add_metadata([module.add_metadata(["llvm.loop.unroll.disable"])])
+        metadata.operands = (metadata, *metadata.operands)  # the first operand of loop metadata is itself
+        return metadata
 
     def add_to(self, out: Any, start: Any, stride: Any, sums: list[Any]) -> None:
-        row = self.walk(out, start, stride)
+        """Add the sums to the rows of `out`."""
+        row = self.steps(out, start, stride)
         for position, value in enumerate(sums):
             r, v = divmod(position, self._vectors)
             place = self._builder.gep(row(self._index(r)), [self._index(v * self._lanes)])
@@ -136,12 +139,12 @@ class _Writer:
             self._builder.store(larger, place, align=_bytes(self._number))
 
     def _with_step(self, sums: list[Any], left: Any, stride: Any, right: Any) -> list[Any]:
-        """`sums` plus the products of each number at `left` with each vector at `right`."""
+        """Add the products of each number at `left` with each vector at `right` to the sums."""
         factors = [self._vector_at(right, v * self._lanes) for v in range(self._vectors)]
-        number_at = self.walk(left, self._index(0), stride)
+        number_at = self.steps(left, self._index(0), stride)
         larger = []
         for r in range(self._rows):
-            number = self._repeated(self._wide(self._builder.load(number_at(self._index(r))), self._number))
+            number = self._broadcast(self._widen(self._builder.load(number_at(self._index(r))), self._number))
             for v, factor in enumerate(factors):
                 larger.append(self._builder.call(self._multiply_add, [number, factor, sums[r * self._vectors + v]]))
         return larger
@@ -150,14 +153,14 @@ class _Writer:
         place = self._builder.gep(array, [self._index(position)])
         element = array.type.pointee
         place = self._builder.bitcast(place, ir.VectorType(element, self._lanes).as_pointer())
-        return self._wide(self._builder.load(place, align=_bytes(element)), self._vector)
+        return self._widen(self._builder.load(place, align=_bytes(element)), self._vector)
 
-    def _wide(self, value: Any, kind: Any) -> Any:
-        """In the precision of the sums."""
+    def _widen(self, value: Any, kind: Any) -> Any:
+        """Convert a value to the precision of the sums."""
         return value if value.type == kind else self._builder.fpext(value, kind)
 
-    def _repeated(self, number: Any) -> Any:
-        """A vector of one number."""
+    def _broadcast(self, number: Any) -> Any:
+        """Return a vector of copies of a number."""
         unknown = ir.Constant(self._vector, ir.Undefined)
         one = self._builder.insert_element(unknown, number, ir.Constant(INT, 0))
         from_first = ir.Constant(ir.VectorType(INT, self._lanes), [0] * self._lanes)
@@ -165,8 +168,8 @@ class _Writer:
 
     def _fetch_line(self, array: Any, byte: Any) -> None:
         begin = self._builder.bitcast(array, BYTE.as_pointer())
-        # into the second, so that the tile stays in the first
-        write_fetch(self._builder, self._builder.gep(begin, [byte]), SECOND)
+        # into the L2 cache, so that the tile stays in the L1 cache
+        write_fetch(self._builder, self._builder.gep(begin, [byte]), L2_CACHE)
 
     def _index(self, value: int) -> Any:
         return ir.Constant(ir.IntType(64), value)

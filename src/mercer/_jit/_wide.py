@@ -1,4 +1,4 @@
-"""The widest vectors of the machine; imported when numba compiles a loop that asks for them."""
+"""The intrinsic `wide_vectors`; imported when numba compiles a loop that calls it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numba.extending import intrinsic
 
 @intrinsic
 def wide_vectors(typing):  # type: ignore[no-untyped-def]
-    """LLVM prefers vectors of 256 bits even where there are 512: its reason, a slower clock, is gone."""
+    """Set the preferred vector width to 512 bits; LLVM prefers 256, for old processors whose clock slowed down."""
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        # llvmlite knows attributes by name only; those with a value are to be written out
+        # llvmlite supports attributes without values only, so the attribute is written out
         set.add(builder.function.attributes, '"prefer-vector-width"="512"')
         return context.get_dummy_value()
 

@@ -1,8 +1,8 @@
-"""A tile of rows times itself, in vector instructions that are written out.
+"""The product of a tile of rows with itself, in explicit vector instructions.
 
-BLAS is made for large matrices: for some fifty columns its symmetric product runs at a third of what the machine can
-do, and the tile has to be filled before it is called. Here a tile is small enough for the L1 cache, is multiplied
-right after it is filled, and the rows that come next are fetched meanwhile.
+BLAS is optimized for large matrices: for about fifty columns its symmetric product runs at a third of peak speed, and
+the tile has to be filled before the call. Here a tile fits into the L1 cache, is multiplied right after it is
+filled, and the next rows are prefetched meanwhile.
 """
 
 from __future__ import annotations
@@ -13,22 +13,26 @@ import numpy as np
 
 from mercer._jit import jit, overload
 
-#: columns of a tile are a multiple of this; those that are not needed are 0
-UNIT = 8
-#: numbers in a tile, and rows below which sums would be written too often
-NUMBERS, ROWS = 2688, 48
+#: the number of columns of a tile is a multiple of this; the last columns are 0
+COLUMN_MULTIPLE = 8
+#: numbers in a tile: 21 KiB, so that it stays in the L1 cache
+TILE_NUMBERS = 2688
+#: rows of a tile, at least; with fewer, sums would be written to memory too often
+MIN_GRAM_TILE_ROWS = 48
+#: bytes of a line of the cache
+CACHE_LINE = 64
 
 
 def padded(columns: int) -> int:
-    """Columns of a tile that holds so many."""
-    return max(UNIT, -(-columns // UNIT) * UNIT)
+    """Number of columns of a tile for `columns` columns."""
+    return max(COLUMN_MULTIPLE, -(-columns // COLUMN_MULTIPLE) * COLUMN_MULTIPLE)
 
 
 @jit
 def add_square(tile, first, last, total, ahead):  # type: ignore[no-untyped-def]
-    """Add tileᵀ tile, of the rows first…last, to the lower triangle of `total` (what is above it is not to be read).
+    """Add tileᵀ tile of the rows first…last to the lower triangle of `total`; its upper triangle has no meaning.
 
-    `ahead` is what will be read next: as many of its bytes as the tile has are fetched into the cache.
+    `ahead` is the array that is read next: as many of its bytes as the tile has are prefetched.
     """
     side, width, rows = lanes(), tile.shape[1], last - first
     begin, fetched, enough = first * width, 0, 8 * width * rows
@@ -56,7 +60,7 @@ def add_gram(X, Y, weight, shift, inverse_scale, total):  # type: ignore[no-unty
     An empty `weight` means ones.
     """
     n = X.shape[0]
-    tile = new_tile(X.shape[1] + Y.shape[1] + 1, ROWS)
+    tile = new_tile(X.shape[1] + Y.shape[1] + 1, MIN_GRAM_TILE_ROWS)
     for start in range(0, n, tile.shape[0]):
         stop = min(start + tile.shape[0], n)
         fill(X, Y, start, stop, shift, inverse_scale, tile)
@@ -67,33 +71,33 @@ def add_gram(X, Y, weight, shift, inverse_scale, total):  # type: ignore[no-unty
 
 @jit
 def new_tile(columns, least_rows):  # type: ignore[no-untyped-def]
-    """Of zeros, for so many columns: it stays in the L1 cache unless more rows are asked for.
+    """Allocate a tile of zeros, which fits into the L1 cache unless `least_rows` is larger.
 
-    It begins with a line of the cache: vectors that lie in two of them take twice as long.
+    It is aligned to a cache line, as loads of vectors across two lines take twice as long.
     """
-    width = max(UNIT, (columns + UNIT - 1) // UNIT * UNIT)
-    rows = max(least_rows, NUMBERS // width)
-    numbers = np.zeros(rows * width + UNIT)
-    first = -(numbers.ctypes.data // 8) % UNIT
+    width = max(COLUMN_MULTIPLE, (columns + COLUMN_MULTIPLE - 1) // COLUMN_MULTIPLE * COLUMN_MULTIPLE)
+    rows = max(least_rows, TILE_NUMBERS // width)
+    numbers = np.zeros(rows * width + COLUMN_MULTIPLE)
+    first = -(numbers.ctypes.data // 8) % COLUMN_MULTIPLE
     return numbers[first : first + rows * width].reshape(rows, width)
 
 
 @jit
 def fill(X, Y, start, stop, shift, inverse_scale, tile):  # type: ignore[no-untyped-def]
-    """The rows start…stop as [((x, y) − shift) · inverse_scale, 1] from the first row of a tile on."""
+    """Write the rows start…stop as [((x, y) − shift) · inverse_scale, 1] to the first rows of a tile."""
     d, columns = X.shape[1], X.shape[1] + Y.shape[1]
     for i in range(start, stop):
         for j in range(d):
             tile[i - start, j] = (X[i, j] - shift[j]) * inverse_scale[j]
         tile[i - start, columns] = 1.0
-    for j in range(d, columns):  # there are few: column by column is faster
+    for j in range(d, columns):  # Y has few columns, for which this order of the loops is faster
         for i in range(start, stop):
             tile[i - start, j] = (Y[i, j - d] - shift[j]) * inverse_scale[j]
 
 
 @jit
 def scale_rows(tile, weight):  # type: ignore[no-untyped-def]
-    """Multiply as many rows as there are weights by their square roots."""
+    """Multiply the first rows by the square roots of their weights."""
     for i in range(weight.shape[0]):
         root = np.sqrt(weight[i])
         for j in range(tile.shape[1]):
@@ -102,7 +106,7 @@ def scale_rows(tile, weight):  # type: ignore[no-untyped-def]
 
 @jit
 def mirror(matrix):  # type: ignore[no-untyped-def]
-    """Copy the lower triangle of a square matrix into the upper one, by squares that stay in the L1 cache."""
+    """Copy the lower triangle of a square matrix into the upper one, in squares that fit into the L1 cache."""
     n, side = matrix.shape[0], 32
     for top in range(0, n, side):
         for left in range(0, top + 1, side):
@@ -111,30 +115,30 @@ def mirror(matrix):  # type: ignore[no-untyped-def]
                     matrix[j, i] = matrix[i, j]
 
 
-# The panels: products of `lanes` columns with one, two or three vectors of others. They are held in registers while the
-# rows go by, which no compiler can be talked into by ordinary loops.
+# The panels: products of `lanes` columns with one, two or three vectors of others. The sums stay in registers during
+# the loop over the rows, which compilers do not achieve for ordinary loops.
 
 
 def lanes() -> int:
-    """Numbers of float64 in a vector of the machine; of float32 there are twice as many."""
-    return UNIT
+    """Number of float64 values in a vector of the machine; of float32 there are twice as many."""
+    return COLUMN_MULTIPLE
 
 
 @overload(lanes)
-def _of_the_machine() -> Any:
+def _lanes_of_machine() -> Any:
     from mercer._jit._panel import machine_lanes
 
-    known = machine_lanes()
-    return lambda: known
+    count = machine_lanes()
+    return lambda: count
 
 
 def _panel(vectors: int) -> Any:
     def add_panel(left, left_at, right, right_at, count, out, out_at, ahead, fetched):  # type: ignore[no-untyped-def]
         """out[r, v] += Σ left[k, r] · right[k, v] over k < count, for `lanes` r and `vectors` vectors of v.
 
-        Sums are taken in the precision of `out`. Places are counted in arrays laid flat: (start, from k to k + 1, from
-        r to r + 1) of `left`, (start, from k to k + 1) of `right`, (start, from r to r + 1) of `out`. With each k a
-        line of `ahead` is fetched into the cache, from the byte `fetched` on.
+        Sums have the precision of `out`. Positions are those of flattened arrays: (start, stride of k, stride of r) of
+        `left`, (start, stride of k) of `right`, (start, stride of r) of `out`. With each k a cache line of `ahead` is
+        prefetched, from the byte `fetched` on.
         """
         k, r, v = np.arange(count)[:, None], np.arange(lanes()), np.arange(vectors * lanes() * 8 // out.itemsize)
         a = left.ravel()[left_at[0] + k * left_at[1] + r * left_at[2]]

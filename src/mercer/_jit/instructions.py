@@ -1,4 +1,4 @@
-"""Instructions that numba has no words for: each an ordinary function with a compiled twin in `_instructions`."""
+"""Machine instructions without a counterpart in numba: Python functions with an intrinsic each in `_instructions`."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from mercer._jit import overload
 
 
 def eight_bytes(data: Any, position: Any) -> Any:
-    """Eight bytes from a place on, as one number; there must be so many."""
+    """Read eight bytes from a position on as one number, without a bounds check."""
     return np.frombuffer(data[position : position + 8].tobytes(), dtype=np.uint64)[0]
 
 
 def four_bytes(data: Any, position: Any) -> Any:
-    """Four bytes from a place on, as one number; there must be so many."""
+    """Read four bytes from a position on as one number, without a bounds check."""
     return np.frombuffer(data[position : position + 4].tobytes(), dtype=np.uint32)[0]
 
 
 def word_bits(data: Any, position: Any) -> Any:
-    """A bit for each of the 64 bytes from a place on: whether it belongs to a word, as every byte beyond ASCII does."""
+    """Return a bit for each of the 64 bytes from a position on: 1 for bytes of words, and all bytes beyond ASCII."""
     read = data[position : position + 64]
     letter = ((read | 0x20) >= ord("a")) & ((read | 0x20) <= ord("z"))
     digit = (read >= ord("0")) & (read <= ord("9"))
-    found = letter | digit | (read == ord("_")) | (read >= 0x80)
-    return np.packbits(found, bitorder="little").view(np.uint64)[0]
+    in_word = letter | digit | (read == ord("_")) | (read >= 0x80)
+    return np.packbits(in_word, bitorder="little").view(np.uint64)[0]
 
 
 def lowest_bit(bits: Any) -> Any:
-    """The position of the lowest bit that is set; 64 if none is."""
+    """Position of the lowest bit that is set, or 64 if none is set."""
     return (int(bits) & -int(bits)).bit_length() - 1 if bits else 64
 
 
 def fetch(data: Any, position: Any) -> None:
-    """Have what lies at a place of an array, laid flat, brought into the cache; nothing waits for it."""
+    """Prefetch the cache line at a position of a flattened array; it does not block."""
 
 
 def put_eight(data: Any, position: Any, value: Any) -> None:
-    """Write a number to the eight bytes from a place on."""
+    """Write a number to the eight bytes from a position on."""
     data[position : position + 8] = np.frombuffer(np.uint64(value).tobytes(), dtype=np.uint8)
 
 
 def number_at(address: Any, like: Any) -> Any:
-    """The number at an address in memory, of the type of an array; the caller keeps alive what lies there."""
+    """Read the number at an address, of the dtype of an array; the caller keeps the memory alive."""
     return np.ctypeslib.as_ctypes_type(like.dtype).from_address(int(address)).value
 
 

@@ -1,8 +1,8 @@
-"""Products of two matrices, in panels that are held in registers (`gram`).
+"""Matrix products in panels that are held in registers (`gram`).
 
-The BLAS that comes with NumPy chooses its instructions by a list of processors that it knows; on others, AMD's of 2024
-among them, it takes vectors of half the length. Panels are as wide as the machine's vectors, and come to nine tenths
-of what it can do. Where vectors are no longer than those of BLAS, BLAS multiplies.
+The BLAS of NumPy chooses its instructions by a list of processors; on processors that are not on it, such as AMD's of
+2024, it uses vectors of half the length. Panels use the machine's vectors, and reach nine tenths of peak speed. Where
+these vectors are not longer than those of BLAS, BLAS is used.
 """
 
 from __future__ import annotations
@@ -13,28 +13,26 @@ from typing import Any
 import numpy as np
 
 from mercer._jit import jit, overload
-from mercer._jit.gram import add_panel_1, add_panel_2, add_panel_3, lanes, mirror
+from mercer._jit.gram import CACHE_LINE, add_panel_1, add_panel_2, add_panel_3, lanes, mirror
 
-#: bytes of a column that one panel goes through: three vectors of columns are then in the L1 cache
-DEPTH = 2048
-#: rows of the left factor that stay in the L2 cache meanwhile
-TALL = 192
-#: bytes of a line of the cache
-LINE = 64
+#: bytes of a column that one panel reads: three vectors of columns are then in the L1 cache
+PANEL_DEPTH_BYTES = 2048
+#: rows of the left factor that stay in the L2 cache
+PANEL_ROWS = 192
 
 
 def multiply(left: Any, right: Any, out: Any) -> None:
-    """out = left right, of one precision; a factor may be transposed."""
+    """Compute out = left right, all of one dtype; a factor may be transposed."""
     np.dot(left, right, out)
 
 
 @overload(multiply)
-def _by_whom(left, right, out) -> Any:  # type: ignore[no-untyped-def]
+def _choose_multiply(left, right, out) -> Any:  # type: ignore[no-untyped-def]
     alike = left.dtype == right.dtype == out.dtype and left.layout in "CF" and out.layout == "C"
     if not (alike and _panels_are_faster()):
         return lambda left, right, out: np.dot(left, right, out)
 
-    # numbers laid flat, so that panels are compiled once for both orders
+    # flattened arrays, so that panels are compiled once for both orders
     if left.layout == "C":
 
         def call(left, right, out):  # type: ignore[no-untyped-def]
@@ -55,22 +53,23 @@ def _by_whom(left, right, out) -> Any:  # type: ignore[no-untyped-def]
 
 @jit
 def put_product(left, right, out):  # type: ignore[no-untyped-def]
-    """`multiply` for callers that are not compiled: on one thread, whatever BLAS has."""
+    """Compute out = left right for callers that are not compiled, on one thread."""
     multiply(left, right, out)
 
 
-def square(rows: Any) -> Any:
-    """rowsᵀ rows, exactly symmetric; by NumPy, which hands it to BLAS as such, where panels are no faster."""
-    return _square_by_panels(rows) if _panels_are_faster() and rows.flags.forc else rows.T @ rows
+def square(rows: Any, *, by_panels: bool | None = None) -> Any:
+    """rowsᵀ rows, exactly symmetric; by panels or the symmetric product of BLAS, by default the faster one."""
+    by_panels = _panels_are_faster() if by_panels is None else by_panels
+    return _square_by_panels(rows) if by_panels and rows.flags.forc else rows.T @ rows
 
 
 @cache
 def _panels_are_faster() -> bool:
     from numba import config
 
-    from mercer._jit._panel import LONGEST, machine_lanes
+    from mercer._jit._panel import LONGEST_VECTOR, machine_lanes
 
-    return not config.DISABLE_JIT and machine_lanes() == LONGEST  # type: ignore[attr-defined]
+    return not config.DISABLE_JIT and machine_lanes() == LONGEST_VECTOR  # type: ignore[attr-defined]
 
 
 @jit
@@ -83,32 +82,32 @@ def _square_by_panels(rows):  # type: ignore[no-untyped-def]
 
 @jit
 def by_panels(left, down, along, packed, out, itself):  # type: ignore[no-untyped-def]
-    """out = left right, of numbers laid flat, from row to row `down` and from column to column `along`.
+    """Compute out = left right, where `left` is flattened, with the strides `down` of rows and `along` of columns.
 
-    `itself`: left is the transpose of what is packed, and read from there; only what is on the diagonal or below is
-    made.
+    With `itself`, left is the transpose of the packed matrix and is read from there; only the lower triangle is
+    computed.
     """
     scratch = np.zeros((lanes(), packed.shape[2]), packed.dtype)
     out[:] = 0.0
-    for top in range(0, out.shape[0], TALL):
-        for k in range(0, packed.shape[1], DEPTH // packed.itemsize):
+    for top in range(0, out.shape[0], PANEL_ROWS):
+        for k in range(0, packed.shape[1], PANEL_DEPTH_BYTES // packed.itemsize):
             add_panels(left, down, along, top, k, packed, out, scratch, itself)
 
 
 @jit
 def vector_of(matrix):  # type: ignore[no-untyped-def]
-    """Numbers in a vector of the machine, in the precision of a matrix."""
+    """Number of values in a vector of the machine, in the precision of a matrix."""
     return lanes() * 8 // matrix.itemsize
 
 
 @jit
 def in_vectors(right):  # type: ignore[no-untyped-def]
-    """Columns of a matrix, three vectors of them behind each other: (groups, rows, 3 vectors), the rest zeros.
+    """Pack the columns of a matrix in groups of three vectors, padded with zeros: (groups, rows, 3 vectors).
 
-    They begin with a line of the cache.
+    The result is aligned to a cache line.
     """
     depth, columns = right.shape
-    wide, line = 3 * vector_of(right), LINE // right.itemsize
+    wide, line = 3 * vector_of(right), CACHE_LINE // right.itemsize
     groups = (columns + wide - 1) // wide
     numbers = np.empty(groups * depth * wide + line, right.dtype)
     first = -(numbers.ctypes.data // right.itemsize) % line
@@ -126,10 +125,10 @@ def in_vectors(right):  # type: ignore[no-untyped-def]
 
 @jit
 def add_panels(left, down, along, top, k, packed, out, scratch, itself):  # type: ignore[no-untyped-def]
-    """Add the products of `TALL` rows from `top` on, of the columns that one panel goes through from k on."""
+    """Add the products of `PANEL_ROWS` rows from `top` on with the part of the columns from k on."""
     side, vector, size = lanes(), vector_of(packed), packed.itemsize
     depth, wide, (n, columns) = packed.shape[1], packed.shape[2], out.shape
-    bottom, count = min(top + TALL, n), min(DEPTH // size, depth - k)
+    bottom, count = min(top + PANEL_ROWS, n), min(PANEL_DEPTH_BYTES // size, depth - k)
     for g in range(packed.shape[0]):
         begin = g * wide
         kept = min(wide, columns - begin)
@@ -140,9 +139,9 @@ def add_panels(left, down, along, top, k, packed, out, scratch, itself):  # type
             if itself:
                 row, place = i, ((i // wide * depth + k) * wide + i % wide, wide, 1)
             else:
-                row = min(i, n - side)  # the last rows are taken with some before them
+                row = min(i, n - side)  # the last panel overlaps the previous one
                 place = (row * down + k * along, along, down)
-            ahead = size * ((g + 1) * depth + k) * wide + (i - first) // side * count * LINE
+            ahead = size * ((g + 1) * depth + k) * wide + (i - first) // side * count * CACHE_LINE
             if i + side <= n and kept == vectors * vector:
                 add_panel(vectors, left, place, packed, right, count, out, (row * columns + begin, columns), ahead)
             else:
@@ -155,7 +154,7 @@ def add_panels(left, down, along, top, k, packed, out, scratch, itself):  # type
 
 @jit
 def add_panel(vectors, left, left_at, right, right_at, count, out, out_at, ahead):  # type: ignore[no-untyped-def]
-    """A panel of one, two or three vectors."""
+    """Add a panel of one, two or three vectors."""
     if vectors == 3:
         add_panel_3(left, left_at, right, right_at, count, out, out_at, right, ahead)
     elif vectors == 2:

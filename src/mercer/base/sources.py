@@ -42,8 +42,8 @@ from mercer.engines.folding import fold
 from mercer.engines.passes import current_run, ensure_run
 from mercer.matrices import Category, Terms
 from mercer.matrices.categorical import category_places
-from mercer.matrices.coordinates import that_count
-from mercer.matrices.streamed import Drawing, Reading, Responses, StreamedObservations, Survey
+from mercer.matrices.coordinates import positive_weight_rows
+from mercer.matrices.streamed import Reading, Responses, SamplingPlan, StreamedObservations, Survey
 from mercer.matrices.terms import with_categories
 from mercer.optim.streamed_rows import check_total_weight
 from mercer.stats.by_class import ByClass
@@ -125,7 +125,7 @@ def observe(
         Whether the first level of a category has no coefficient.
     """
     first = read(source.head())
-    drawing = Drawing.of(first, source.n_rows, labels=labels)
+    drawing = SamplingPlan.of(first, source.n_rows, labels=labels)
     survey = fold(partial(_surveyed, read, drawing), source, Survey.merge)
     check_total_weight(survey.heavy)
     how = responses(survey)  # raises for bad labels before anything is computed from them
@@ -136,7 +136,7 @@ def observe(
         j: Category(first.X.names[j], levels.in_order(), drop_first)
         for j, levels in zip(places, survey.levels, strict=True)
     }
-    pilot = that_count(columns[0], columns[-1 - survey.has_offset] if survey.weighted else None)
+    pilot = positive_weight_rows(columns[0], columns[-1 - survey.has_offset] if survey.weighted else None)
     coordinates = survey.coordinates(first.X, pilot, intercept=intercept, shifted=intercept and shifted)
     if categories:
         coordinates = with_categories(coordinates, categories, n_columns)
@@ -144,7 +144,7 @@ def observe(
     return StreamedObservations.of(source, read, terms, how, survey, columns)
 
 
-def _surveyed(read: Reading, drawing: Drawing, chunk: Chunk) -> Survey:
+def _surveyed(read: Reading, drawing: SamplingPlan, chunk: Chunk) -> Survey:
     return Survey.of(read(chunk), drawing)
 
 

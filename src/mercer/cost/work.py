@@ -20,7 +20,7 @@ from mercer.kernel_ridge.kernel_ridge import N_WIDTHS, is_choice_of_gamma, make_
 from mercer.kernel_ridge.perceptron_solver import ROW_CACHE_SHARE
 from mercer.kernels import Kernel
 from mercer.kernels.inputs import count, take
-from mercer.matrices.mapped import SHARE as TILE_SHARE
+from mercer.matrices.mapped import TileOptions
 from mercer.optim.span.mapped_curvature import curvature_sample
 from mercer.optim.span.products import MATRIX_MEMORY_SHARE as PRODUCT_SHARE
 from mercer.optim.span.products import MAX_NEWTON_PIVOTS
@@ -219,7 +219,7 @@ def on_features(X: Any, kernel: Kernel | None, features: FeatureWork, passes: in
     A penalty that is chosen among `tuned` widths takes the Gram matrix of all rows, and one more pass for their errors.
     """
     n, M = float(count(X)), float(features.count)
-    kept = 4 * n * M if 4 * n * M <= TILE_SHARE * available_bytes() else 0.0
+    kept = 4 * n * M if 4 * n * M <= TileOptions().stored_share * available_bytes() else 0.0
     sample = float(len(curvature_sample(int(n), features.count)))
     times, inverse = max(1, tuned), GRAM_DECOMPOSITIONS if tuned else GRAM_FACTORS
     flops = times * (features.choosing + inverse * M**3) + sample * M**2 + tuned * 5 * n * M**2

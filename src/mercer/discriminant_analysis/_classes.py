@@ -33,11 +33,11 @@ from mercer.stats.base import as_block, divide
 from mercer.stats.patterns import group_rows_by_pattern
 
 #: bytes of one tile of rows, or of its products: of the order of an L2 cache
-TILE = 1 << 20
+PRODUCT_TILE_BYTES = 1 << 20
 #: linear scores up to which a loop over rows is faster than a copy of the rows and a product of BLAS
-FEW_SCORES = 4
+MAX_SCORES_BY_LOOP = 4
 #: standard deviations between zero and the centre of rows up to which they need no centring, which saves three digits
-NEAR_ZERO = 1e3
+LARGEST_CENTRE_ALONG_AXES = 1e3
 #: ratio of variances along shared axes of two covariances up to which the axes are accurate
 SAFE_RATIO = 1e6
 
@@ -65,10 +65,11 @@ class LinearScores:
         """Return the coordinates of x − centre along the columns of `directions`."""
         return cls(centre, directions, np.zeros(directions.shape[1]))
 
-    def __call__(self, block: Array) -> Array:
+    def __call__(self, block: Array, *, most_by_loop: int = MAX_SCORES_BY_LOOP) -> Array:
+        """Return the scores of rows: up to `most_by_loop` of them by a compiled loop, more by BLAS."""
         if is_tensor(block):
             return tensor_loops.linear_scores(block, self.centre, self.weights, self.intercept)  # type: ignore[no-any-return]
-        if len(self.intercept) <= FEW_SCORES:
+        if len(self.intercept) <= most_by_loop:
             scores: Array = score_loops.linear_scores(
                 block, self.centre, np.ascontiguousarray(self.weights.T), self.intercept
             )
@@ -191,7 +192,7 @@ class GaussianClasses:
 
     def _along_shared_axes(self, block: Array, axes: SharedAxes) -> Array:
         centre, shift = self.centre, self.away @ axes.directions
-        if block.dtype == float and np.abs(origin := centre @ axes.directions).max() < NEAR_ZERO:
+        if block.dtype == float and np.abs(origin := centre @ axes.directions).max() < LARGEST_CENTRE_ALONG_AXES:
             centre, shift = np.zeros(0), shift + origin
         constant = self._constants(shift.shape[1])
 
@@ -259,7 +260,7 @@ def multiply_by_tiles(
     """
     n, d = block.shape
     factor = np.ascontiguousarray(factor)
-    rows = max(64, min(n, TILE // (8 * max(factor.shape))))
+    rows = max(64, min(n, PRODUCT_TILE_BYTES // (8 * max(factor.shape))))
     tile, product, out = np.empty((rows, d)), np.empty((rows, factor.shape[1])), np.empty((n, width))
     for part in row_blocks(n, rows):
         size = part.stop - part.start

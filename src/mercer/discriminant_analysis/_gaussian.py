@@ -38,9 +38,9 @@ def _half_of(model: GaussianDiscriminant) -> Half:
 #: shrinkages that a comparison tries, safest first
 SHRINKAGES = (0.1, 0.0, 0.01, 0.5)
 #: columns up to which a comparison has full covariances
-MOST_COLUMNS = 300
+COMPARED_COLUMNS = 300
 #: columns up to which a comparison has full covariances where values are missing
-MOST_COLUMNS_WITH_GAPS = 100
+COMPARED_COLUMNS_WITH_GAPS = 100
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
@@ -48,12 +48,12 @@ def _candidates(question: Question) -> Iterator[Candidate]:
 
     Covariances are shrunk to a multiple of the identity: else a column that is constant in a class has no variance
     there, and rows in which it differs are impossible. A full covariance takes time in the cube of the columns, with
-    missing values in every step of EM: there is one up to `MOST_COLUMNS` and `MOST_COLUMNS_WITH_GAPS` columns. Tables
-    with more columns also have a model with one variance for each column.
+    missing values in every step of EM: there is one up to `COMPARED_COLUMNS` and `COMPARED_COLUMNS_WITH_GAPS`
+    columns. Tables with more columns also have a model with one variance for each column.
     """
     if not question.is_numeric:
         return
-    most = MOST_COLUMNS_WITH_GAPS if question.has_gaps else MOST_COLUMNS
+    most = COMPARED_COLUMNS_WITH_GAPS if question.has_gaps else COMPARED_COLUMNS
     covariances = [("shared diagonal", 55, inf)] if question.columns > most else []
     for covariance, place, most_columns in [*covariances, ("shared full", 56, most), ("full", 57, most)]:
         if question.has_gaps:  # every fit takes many steps of EM

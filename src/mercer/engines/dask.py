@@ -40,8 +40,11 @@ RETRIES = 2
 
 
 @contextmanager
-def connect(where: Any) -> Iterator[Dask]:
-    """Yield the engine for a client, an address or "dask"; clients and clusters opened here are closed at the end."""
+def connect(where: Any, *, timeout: float = CONNECT_TIMEOUT) -> Iterator[Dask]:
+    """Yield the engine for a client, an address or "dask"; clients and clusters opened here are closed at the end.
+
+    `timeout` is the time in seconds to wait for an answer of the scheduler at an address.
+    """
     if isinstance(where, str) and where != "dask" and "://" not in where:
         raise EngineError(_UNKNOWN_ENGINE.format(where))
     distributed = _distributed()
@@ -50,7 +53,7 @@ def connect(where: Any) -> Iterator[Dask]:
     elif not isinstance(where, str):
         raise EngineError(_UNKNOWN_ENGINE.format(where))
     elif where != "dask":
-        with _open_client(where) as client:
+        with _open_client(where, timeout) as client:
             yield Dask(client)
     elif (current := current_client()) is not None:
         yield Dask(current)
@@ -70,9 +73,9 @@ def _distributed() -> Any:
     return require("distributed", purpose="To spread fits over a cluster", extra="dask")
 
 
-def _open_client(address: str) -> Any:
+def _open_client(address: str, timeout: float) -> Any:
     try:
-        return _distributed().Client(address, timeout=CONNECT_TIMEOUT)
+        return _distributed().Client(address, timeout=timeout)
     except (OSError, ValueError) as error:
         raise EngineError(
             f"No Dask scheduler answers at {address!r} ({error}): check that one runs there and that this machine can "
@@ -86,17 +89,30 @@ class Dask:
     The tree depends on the pieces only, so that the result is identical for any number of workers. Dask does the
     scheduling, retries and transport. Data stay where they are, except for those that only this process can read, which
     are sent with their task.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+        The client of the cluster.
+    fan_in : int
+        Number of summaries that one task merges.
+    stretch : int
+        Number of tasks whose merged summary is fetched, and stored in a checkpoint.
+    worker_timeout : float
+        Seconds to wait for the first worker.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(
+        self, client: Any, *, fan_in: int = FAN_IN, stretch: int = STRETCH, worker_timeout: float = WORKER_TIMEOUT
+    ) -> None:
         if client.asynchronous:
             raise EngineError("Fits wait for their passes: give a Client created without asynchronous=True.")
-        self._client = client
+        self.client, self.fan_in, self.stretch, self.worker_timeout = client, fan_in, stretch, worker_timeout
 
     @property
     def described(self) -> str:
         """See `Engine.described`; the number of threads may change."""
-        return f"a Dask cluster of {format_count(sum(self._client.nthreads().values()), 'thread')}"
+        return f"a Dask cluster of {format_count(sum(self.client.nthreads().values()), 'thread')}"
 
     def fold(self, current: Pass) -> None:
         """See `Engine.fold`."""
@@ -104,14 +120,14 @@ class Dask:
 
         # large task graphs are intended: they contain rows of this process
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}), current.pieces() as pieces:
-            _PassTasks(self._client, current).run(pieces)
+            _PassTasks(self, current).run(pieces)
 
 
 class _PassTasks:
     """The tasks of one pass."""
 
-    def __init__(self, client: Any, current: Pass) -> None:
-        self._client, self._pass = client, current
+    def __init__(self, engine: Dask, current: Pass) -> None:
+        self._engine, self._client, self._pass = engine, engine.client, current
         # the dashboard shows the part before the first dash
         self._leaf, self._node = (
             f"mercer_{what}_{current.number}-{uuid.uuid4().hex[:8]}" for what in ("pass", "merge")
@@ -137,7 +153,7 @@ class _PassTasks:
                 self._stretch.append(leaf)
                 if len(self._stretch) == 1:  # updated regularly, because workers come and go
                     self._most_tasks = TASKS_PER_THREAD * self._threads()
-                if len(self._stretch) == STRETCH:
+                if len(self._stretch) == self._engine.stretch:
                     self._end_stretch()
                 self._wait(until=self._most_tasks)
             self._end_stretch()
@@ -166,11 +182,11 @@ class _PassTasks:
                 yield self._submit(self._leaf, _summarise_pieces, self._fold, group), len(group)
 
     def _end_stretch(self) -> None:
-        nodes, self._stretch = self._stretch, []
+        nodes, self._stretch, fan_in = self._stretch, [], self._engine.fan_in
         while len(nodes) > 1:
             nodes = [
                 self._submit(self._node, _merge_reports, self._pass.fold.merge, *batch) if len(batch) > 1 else batch[0]
-                for batch in (nodes[start : start + FAN_IN] for start in range(0, len(nodes), FAN_IN))
+                for batch in (nodes[start : start + fan_in] for start in range(0, len(nodes), fan_in))
             ]
         self._stretches.extend(nodes)
 
@@ -190,11 +206,11 @@ class _PassTasks:
     def _threads(self) -> int:
         """Return the number of threads of the cluster, after waiting for its first worker."""
         try:
-            self._client.nthreads() or self._client.wait_for_workers(1, timeout=WORKER_TIMEOUT)
+            self._client.nthreads() or self._client.wait_for_workers(1, timeout=self._engine.worker_timeout)
         except TimeoutError:
             raise EngineError(
-                f"The Dask cluster has had no workers for {WORKER_TIMEOUT:.0f} seconds: start some, or omit the engine "
-                "to fit on this machine."
+                f"The Dask cluster has had no workers for {self._engine.worker_timeout:.0f} seconds: start some, or "
+                "omit the engine to fit on this machine."
             ) from None
         return sum(self._client.nthreads().values())
 
@@ -211,7 +227,7 @@ class _PassTasks:
     def _next(self) -> Any:
         while True:
             try:
-                return self._done.get(timeout=WORKER_TIMEOUT)
+                return self._done.get(timeout=self._engine.worker_timeout)
             except queue.Empty:
                 self._threads()  # raises an error if there are no workers left
 

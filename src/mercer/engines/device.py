@@ -12,7 +12,7 @@ S = TypeVar("S", bound=Mergeable)
 
 
 def reduce(statistic: S, source: RowBlocks) -> S:
-    """`statistic` with every row of `source` added, block after block; smaller ones where memory is short."""
+    """Add every row of `source` to `statistic`, block by block; blocks become smaller if memory runs out."""
     empty, total = statistic.empty(), statistic
 
     def add(rows: slice) -> None:

@@ -42,8 +42,8 @@ def fold(summarise: Callable[[Chunk], S], source: Source, merge: Callable[[S, S]
     --------
     >>> import operator
     >>> import numpy as np
-    >>> from mercer.data.sources.memory import InMemory
-    >>> source = InMemory(np.arange(6.0).reshape(3, 2), rows=2)
+    >>> from mercer.data.sources.memory import MemorySource
+    >>> source = MemorySource(np.arange(6.0).reshape(3, 2), rows=2)
     >>> fold(lambda chunk: chunk.X.sum(axis=0), source, operator.add)
     array([6., 9.])
     """

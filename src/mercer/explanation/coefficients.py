@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._typing import Array
 from mercer.base import traits_of
+from mercer.base.diagnosis import INTERCEPT
 from mercer.base.pipelines import feature_names, predicting_step
 from mercer.base.validation import column_names
 from mercer.report import Field, Grid

@@ -18,6 +18,7 @@ from mercer.base import resolve, traits_of
 from mercer.base.pipelines import (
     columns_of_fit,
     feature_names,
+    inner_model,
     last_step,
     nested_models,
     predicting_step,

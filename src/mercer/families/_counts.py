@@ -1,4 +1,4 @@
-"""Counts 0, 1, 2, …: what the Poisson and the negative binomial share."""
+"""Base class of the families of counts, the Poisson and the negative binomial."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer.families.base import Family
 
 
 class CountFamily(Family):
-    """T = x, and φ = 1. As a response the loss has a meaning for every number from 0 upwards."""
+    """Counts 0, 1, 2, …, with T = x and φ = 1. The loss of a response is defined for every number from 0 upwards."""
 
     support: ClassVar[str] = "counts 0, 1, 2, …"
     discrete: ClassVar[bool] = True

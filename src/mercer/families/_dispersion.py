@@ -1,11 +1,11 @@
-"""The dispersion r of a negative binomial: the maximum of its likelihood with the mean at the data's mean.
+"""Maximum likelihood dispersion r of a negative binomial, with its mean at the mean of the data.
 
 In θ = 1/r the slope of this profile likelihood has the sign of
 
     G(θ) = E Σ_{j<x} j/(1+jθ) − μ² φ(μθ),      φ(u) = (u − log(1+u)) / u²,
 
-which subtracts nothing that cancels near the Poisson limit θ = 0. There G = (variance − mean)/2; so a finite r exists
-exactly if the counts vary more than a Poisson's, and it is then unique (Levin and Reeds, 1977).
+in which nothing cancels near the Poisson limit θ = 0. There G = (variance − mean)/2, so a finite r exists
+if and only if the variance exceeds the mean, and it is then unique (Levin and Reeds, 1977).
 """
 
 from __future__ import annotations
@@ -16,31 +16,30 @@ import numpy as np
 
 from mercer._typing import Array
 
-#: sums over j are term by term up to here and by the Euler–Maclaurin formula, then good to 1e-12, beyond
-TERM_BY_TERM = 10_000
+#: sums over j are computed term by term up to this one; beyond, the Euler–Maclaurin formula is exact to 1e-12
+LAST_SUMMED_TERM = 10_000
 
-#: counts whose variance exceeds the mean by less than this share of it are a Poisson's to all digits of the density
-INDISTINCT = 1e-9
+#: relative excess of the variance over the mean below which the density is a Poisson's to all digits
+POISSON_EXCESS = 1e-9
 
-
-#: with θ this small a slope that is still not positive owes its sign to rounding
-SMALLEST_LOG = -600.0
+#: log θ below which the sign of a slope that is not positive is due to rounding
+SMALLEST_LOG_THETA = -600.0
 
 
 def dispersion(values: Array, weights: Array) -> float:
-    """Maximum likelihood r for counts `values` seen `weights` times; ∞ where they are not overdispersed."""
+    """Maximum likelihood r for counts `values` that occur `weights` times; ∞ where they are not overdispersed."""
     from scipy.optimize import brentq
 
     values = np.asarray(values, dtype=float)
     mean = float(np.average(values, weights=weights))
     variance = float(np.average(np.square(values - mean), weights=weights))
-    if variance <= mean * (1 + INDISTINCT):
+    if variance <= mean * (1 + POISSON_EXCESS):
         return np.inf
     slope = _slope(values, np.asarray(weights) / np.sum(weights), mean)
     low = high = np.log((variance - mean) / mean**2)  # the moment estimate of log θ
     while slope(np.exp(low)) <= 0:
         low -= 2.0
-        if low < SMALLEST_LOG:
+        if low < SMALLEST_LOG_THETA:
             return np.inf
     while slope(np.exp(high)) >= 0:
         high += 2.0
@@ -48,9 +47,9 @@ def dispersion(values: Array, weights: Array) -> float:
 
 
 def _slope(values: Array, shares: Array, mean: float) -> Callable[[float], float]:
-    """G, a function of θ."""
-    first = np.minimum(values, TERM_BY_TERM).astype(np.int64)
-    beyond = values > TERM_BY_TERM
+    """Return the function G of θ."""
+    first = np.minimum(values, LAST_SUMMED_TERM).astype(np.int64)
+    beyond = values > LAST_SUMMED_TERM
     j = np.arange(first.max() + 1)
     at = np.bincount(first, shares)
     above = np.cumsum(at[::-1])[::-1] - at
@@ -58,20 +57,20 @@ def _slope(values: Array, shares: Array, mean: float) -> Callable[[float], float
 
     def slope(theta: float) -> float:
         terms = float(above @ (j / (1 + j * theta)))
-        rest = float(far_shares @ (_sum_to(far_values, theta) - _sum_to(np.array(TERM_BY_TERM), theta)))
+        rest = float(far_shares @ (_sum_to(far_values, theta) - _sum_to(np.array(LAST_SUMMED_TERM), theta)))
         return terms + rest - mean**2 * float(_phi(np.array(mean * theta)))
 
     return slope
 
 
 def _sum_to(x: Array, theta: float) -> Array:
-    """Σ_{j<x} j/(1+jθ) up to a constant: integral, half the last term, and a twelfth of its slope."""
+    """Σ_{j<x} j/(1+jθ) up to a constant, by Euler–Maclaurin: integral − ½ last term + 1/12 of its slope."""
     u = theta * x
     return np.asarray(np.square(x) * _phi(u) - 0.5 * x / (1 + u) + 1 / (12 * np.square(1 + u)))
 
 
 def _phi(u: Array) -> Array:
-    """(u − log(1+u)) / u², and its series ½ − u/3 + u²/4 − … where the difference cancels."""
+    """(u − log(1+u)) / u², by the series ½ − u/3 + u²/4 − … where the difference cancels."""
     large = np.maximum(u, 0.05)
     series = np.polynomial.polynomial.polyval(np.minimum(u, 0.05), (-1.0) ** np.arange(13) / np.arange(2, 15))
     return np.where(u < 0.05, series, (large - np.log1p(large)) / np.square(large))

@@ -1,8 +1,8 @@
-"""Maximum likelihood shapes of the gamma and the Dirichlet from the means of their statistics, by Newton.
+"""Maximum likelihood shapes of the gamma and the Dirichlet from the means of their statistics, by Newton's method.
 
 Both start from Minka's approximations ("Estimating a Dirichlet distribution", 2000) and work on whole arrays. The
 differences log a − ψ(a) and a ψ'(a) − 1 vanish like 1/2a; they are computed without cancellation, so that a shape of
-1e6 is found as precisely as one of 1.
+1e6 has as many exact digits as a shape of 1.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from scipy.special import logsumexp, polygamma, psi
 from mercer._typing import Array
 from mercer.families.base import refuse_degenerate
 
-#: Bernoulli numbers B2, B4, …, B10, and from where the asymptotic series in them have 16 digits
-BERNOULLI = np.array([1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66])
-SERIES_FROM = 20.0
+#: Bernoulli numbers B2, B4, …, B10
+BERNOULLI_NUMBERS = np.array([1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66])
 
-#: relative spread that rounding alone can show
-ROUNDING = 8 * float(np.finfo(float).eps)
+#: argument from which the asymptotic series of ψ and ψ' are exact to 16 digits
+ASYMPTOTIC_FROM = 20.0
 
-#: Newton ends here at the latest; both iterations take fewer than twenty steps from 1e-3 to 1e6
-MOST_STEPS = 100
+#: relative spread of equal values that rounding alone produces
+SPREAD_OF_ROUNDING = 8 * float(np.finfo(float).eps)
+
+#: limit on steps and halvings; both iterations take fewer than twenty steps for shapes from 1e-3 to 1e6
+MAX_SHAPE_STEPS = 100
 
 
 def _in_reciprocal(shape: Array, coefficients: Array) -> Array:
@@ -33,28 +35,28 @@ def _in_reciprocal(shape: Array, coefficients: Array) -> Array:
 
 def log_minus_digamma(shape: Array) -> Array:
     """log a − ψ(a) > 0."""
-    small, large = np.minimum(shape, SERIES_FROM), np.maximum(shape, SERIES_FROM)
-    series = _in_reciprocal(large, BERNOULLI / np.arange(2, 12, 2))
-    return np.where(shape < SERIES_FROM, np.log(small) - psi(small), series)
+    small, large = np.minimum(shape, ASYMPTOTIC_FROM), np.maximum(shape, ASYMPTOTIC_FROM)
+    series = _in_reciprocal(large, BERNOULLI_NUMBERS / np.arange(2, 12, 2))
+    return np.where(shape < ASYMPTOTIC_FROM, np.log(small) - psi(small), series)
 
 
 def trigamma_excess(shape: Array) -> Array:
     """a ψ'(a) − 1 > 0."""
-    small, large = np.minimum(shape, SERIES_FROM), np.maximum(shape, SERIES_FROM)
-    return np.where(shape < SERIES_FROM, small * polygamma(1, small) - 1, _in_reciprocal(large, BERNOULLI))
+    small, large = np.minimum(shape, ASYMPTOTIC_FROM), np.maximum(shape, ASYMPTOTIC_FROM)
+    return np.where(shape < ASYMPTOTIC_FROM, small * polygamma(1, small) - 1, _in_reciprocal(large, BERNOULLI_NUMBERS))
 
 
 def gamma_shape(log_of_mean: Array, mean_of_log: Array) -> Array:
-    """The shape a with log a − ψ(a) = log E x − E log x; NaN where the means are.
+    """Solve log a − ψ(a) = log E x − E log x for the shape a; NaN where the means are NaN.
 
-    log(log a − ψ(a)) is nearly linear in log a, with slope −1, for small and large shapes alike: Newton in these
-    coordinates converges from anywhere.
+    log(log a − ψ(a)) is nearly linear in log a, with slope −1, for small and large shapes alike: Newton's method in
+    these coordinates converges from any start.
     """
     refuse_degenerate("a gamma", "data that are not all above 0", np.isneginf(mean_of_log))
     spread = np.asarray(log_of_mean - mean_of_log)
-    refuse_degenerate("a gamma", "data without spread", spread <= ROUNDING * (1 + np.abs(log_of_mean)))
+    refuse_degenerate("a gamma", "data without spread", spread <= SPREAD_OF_ROUNDING * (1 + np.abs(log_of_mean)))
     shape = (3 - spread + np.sqrt(np.square(spread - 3) + 24 * spread)) / (12 * spread)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_SHAPE_STEPS):
         value = log_minus_digamma(shape)
         step = np.log(value / spread) * value / trigamma_excess(shape)
         shape = shape * np.exp(step)
@@ -64,23 +66,23 @@ def gamma_shape(log_of_mean: Array, mean_of_log: Array) -> Array:
 
 
 def dirichlet_shapes(mean_of_log: Array) -> Array:
-    """The shapes α with ψ(α_k) − ψ(Σα) = E log x_k, components last; NaN where the means are.
+    """Solve ψ(α_k) − ψ(Σα) = E log x_k for the shapes α (last axis); NaN where the means are NaN.
 
-    The likelihood is concave in α, so Newton with a shortened step cannot fail.
+    The likelihood is concave in α, so Newton's method with a line search converges.
     """
     mean_of_log = np.asarray(mean_of_log, dtype=float)
     known = ~np.isnan(mean_of_log).any(axis=-1)
     outside = np.asarray(np.isneginf(mean_of_log).any(axis=-1))
     refuse_degenerate("a beta or Dirichlet", "shares that are not all above 0", outside)
     spread = np.where(known, -logsumexp(mean_of_log, axis=-1), np.nan)
-    refuse_degenerate("a beta or Dirichlet", "data without spread", spread <= ROUNDING)
+    refuse_degenerate("a beta or Dirichlet", "data without spread", spread <= SPREAD_OF_ROUNDING)
     result = np.full(mean_of_log.shape, np.nan)
     result[known] = _newton(mean_of_log[known], _start(mean_of_log[known], spread[known]))
     return result
 
 
 def _start(target: Array, spread: Array) -> Array:
-    """One round of Minka's fixed point ψ(α_k) = ψ(Σα) + E log x_k from the total of a peaked Dirichlet."""
+    """One iteration of Minka's fixed point ψ(α_k) = ψ(Σα) + E log x_k from the total of a peaked Dirichlet."""
     total = (target.shape[-1] - 1) / (2 * spread)
     y = psi(total)[..., None] + target
     # the inverse of ψ to a few per cent
@@ -96,7 +98,7 @@ def _ascent(gradient: Array, shapes: Array) -> Array:
     """−H⁻¹g for H = −diag ψ'(α) + ψ'(Σα) 11ᵀ, by Sherman–Morrison."""
     total = shapes.sum(axis=-1, keepdims=True)
     inverse = shapes / (1 + trigamma_excess(shapes))
-    # 1/ψ'(Σα) − Σ 1/ψ'(α_k) without the α, which cancel
+    # 1/ψ'(Σα) − Σ 1/ψ'(α_k), from which the terms α_k and Σα have been cancelled
     lack = trigamma_excess(shapes) * inverse
     lack_of_total = total * trigamma_excess(total) / (1 + trigamma_excess(total))
     remainder = lack.sum(axis=-1, keepdims=True) - lack_of_total
@@ -106,10 +108,10 @@ def _ascent(gradient: Array, shapes: Array) -> Array:
 def _newton(target: Array, shapes: Array) -> Array:
     gradient = _gradient(target, shapes)
     last, done = np.full(len(shapes), np.inf), np.zeros(len(shapes), dtype=bool)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_SHAPE_STEPS):
         step = _ascent(gradient, shapes)
         shapes, gradient, change = _shortened(target, shapes, gradient, step)
-        # no progress near the end means that rounding is reached
+        # a small step that has not halved is rounding
         done |= (change < 1e-14) | ((change < 1e-6) & (change > last / 2))
         if done.all():
             break
@@ -118,12 +120,12 @@ def _newton(target: Array, shapes: Array) -> Array:
 
 
 def _shortened(target: Array, shapes: Array, gradient: Array, step: Array) -> tuple[Array, Array, Array]:
-    """Step so far that all shapes stay positive and the slope does not turn further down than it went up."""
+    """Halve the step until all shapes are positive and the slope at its end is not below −0.9 of that at its start."""
     with np.errstate(divide="ignore"):
-        room = np.where(step < 0, -0.9 * shapes / step, np.inf).min(axis=-1)
-    length = np.minimum(1.0, room)
+        longest = np.where(step < 0, -0.9 * shapes / step, np.inf).min(axis=-1)
+    length = np.minimum(1.0, longest)
     slope = (gradient * step).sum(axis=-1)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_SHAPE_STEPS):
         new = shapes + length[..., None] * step
         new_gradient = _gradient(target, new)
         too_far = (new_gradient * step).sum(axis=-1) < -0.9 * slope

@@ -1,4 +1,4 @@
-"""What draws begin with: how many there are to be, and a generator of random numbers."""
+"""Base classes of families: parameters, conjugate priors, the interface of a family, and distributions of rows."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from mercer._typing import Array
 from mercer.families.links import Link
 from mercer.families.losses import RowLoss
 
-# Conjugate priors as imagined observations, and how these join the real ones.
+# Conjugate priors as imagined observations, and how they are merged with the data.
 
 Parameters = Any  # a NamedTuple of arrays, one class per family
 
 
 class SufficientStatistic(Protocol):
-    """What a family needs to see of a statistic of `mercer.stats`: how much data, and the mean of T.
+    """The part of a statistic of `mercer.stats` that a family reads: the weight of the data, and the mean of T.
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> from mercer.families import Poisson
-    >>> seen = SimpleNamespace(weight=np.array(4.0), mean=np.array([2.0]))  # four counts of mean 2
-    >>> Poisson().fit(seen)
+    >>> statistic = SimpleNamespace(weight=np.array(4.0), mean=np.array([2.0]))  # four counts of mean 2
+    >>> Poisson().fit(statistic)
     PoissonParameters(rate=array(2.))
-    >>> Poisson().fit(seen, Poisson().prior(4, rate=1.0))  # and four imagined ones of mean 1
+    >>> Poisson().fit(statistic, Poisson().prior(4, rate=1.0))  # and four imagined counts of mean 1
     PoissonParameters(rate=array(1.5))
     """
 
@@ -45,17 +45,17 @@ class SufficientStatistic(Protocol):
 @stored()
 @dataclass(frozen=True)
 class Prior:
-    """A conjugate prior, as `strength` imagined observations that look like `parameters`.
+    """A conjugate prior, given as `strength` imagined observations distributed according to `parameters`.
 
     In mean parameters its density is exp(strength · (⟨η, τ⟩ − A(η))) with τ = E T under `parameters`, so the
-    mode of the posterior is the maximum likelihood fit with the imagined observations added to the real ones.
+    mode of the posterior is the maximum likelihood fit to the data together with the imagined observations.
     For a categorical this is Dirichlet(1 + strength · p): add-α smoothing over K levels is `strength = αK` at
     the uniform distribution, Dirichlet(1 + α).
 
     Examples
     --------
     >>> from mercer.families import Bernoulli, Poisson
-    >>> Bernoulli().prior(2, probability=0.5)  # one success and one failure, as if they had been seen
+    >>> Bernoulli().prior(2, probability=0.5)  # one imagined success and one imagined failure
     Prior(strength=2, parameters=BernoulliParameters(probability=array(0.5)))
     >>> Poisson().prior(4, rate=1.0).strength
     4
@@ -71,7 +71,7 @@ class Prior:
 
 
 def imagined_share(weight: Array, prior: Prior) -> Array:
-    """The imagined part of all observations; NaN where there are none at all."""
+    """Return the prior's share of all observations, real and imagined; NaN where there are neither."""
     strength = np.asarray(prior.strength, dtype=float)
     total = np.asarray(weight + strength)
     return np.asarray(np.divide(strength, total, out=np.full(total.shape, np.nan), where=total > 0))
@@ -82,26 +82,30 @@ def moments_with_prior(
 ) -> tuple[Array, Array]:
     """Mean and centred second moments of the data and the imagined observations; NaN where there are neither.
 
-    A prior joins in by the rule for merging moments; `square` is what second moments are of, d² or d dᵀ.
+    The prior is merged by the rule for merging moments; `square` maps a difference d to d² or to d dᵀ.
     """
     weight = np.asarray(statistic.weight, dtype=float)
 
-    def beside(values: Array, moments: Array) -> Array:
+    def expand(values: Array, moments: Array) -> Array:
+        """Append axes of length 1 until `values` broadcasts against the moments."""
         return values.reshape(values.shape + (1,) * (np.ndim(moments) - values.ndim))
 
     # a class without data has no moments, whatever the statistic reports
-    mean, spread = (np.where(beside(weight, m) > 0, m, np.nan) for m in (statistic.mean, spread))
+    mean, spread = (np.where(expand(weight, m) > 0, m, np.nan) for m in (statistic.mean, spread))
     if prior is None:
         return mean, spread
     share = imagined_share(weight, prior)
-    of_mean, of_spread = beside(share, mean), beside(share, spread)
-    centre, around = prior.parameters
-    mean, spread = np.where(of_mean < 1, mean, 0.0), np.where(of_spread < 1, spread, 0.0)
-    between = of_spread * (1 - of_spread) * square(mean - centre)
-    return (1 - of_mean) * mean + of_mean * centre, (1 - of_spread) * spread + of_spread * around + between
+    mean_share, spread_share = expand(share, mean), expand(share, spread)
+    prior_mean, prior_spread = prior.parameters
+    mean, spread = np.where(mean_share < 1, mean, 0.0), np.where(spread_share < 1, spread, 0.0)
+    between = spread_share * (1 - spread_share) * square(mean - prior_mean)
+    return (
+        (1 - mean_share) * mean + mean_share * prior_mean,
+        (1 - spread_share) * spread + spread_share * prior_spread + between,
+    )
 
 
-# What an exponential family is: one object for both sides of the library.
+# The interface of an exponential family; one object serves both sides of the library.
 #
 #     p(x; η) = b(x) exp(⟨η, T(x)⟩ − A(η))                         (lecture 3, "Exponential Family")
 #
@@ -112,17 +116,17 @@ def moments_with_prior(
 # mean parameter E T carry one extra last axis of length `order()`. Vector families (`vector = True`) describe a
 # row: the last axis of `x` is the event.
 #
-# NaN means missing, and what is missing is integrated out: a value wholly missing has log density log ∫p = 0.
-# Arithmetic is in float64 whatever the data came in, so that squares of small integers cannot overflow.
+# NaN means missing, and missing values are integrated out: a row without any value has log density log ∫p = 0.
+# Arithmetic is in float64 for every dtype of the data, so that squares of small integers cannot overflow.
 
-#: what to use instead of a family that has no variance function
+#: families to use instead of one without a variance function, for error messages
 USE_A_RESPONSE = (
     "use gaussian, bernoulli, binomial, categorical, poisson, gamma, inverse_gaussian, negative_binomial or tweedie."
 )
 
 
 class Family(ABC):
-    """One exponential family. Subclasses say what is particular to them; the rest follows.
+    """Base class of exponential families. Subclasses implement the abstract methods; the others follow from them.
 
     Examples
     --------
@@ -145,21 +149,21 @@ class Family(ABC):
 
     @property
     def statistic(self) -> str:
-        """Which statistic of `mercer.stats` holds what the fit needs: sums of T, centred moments, level counts, …
+        """Name of the statistic of `mercer.stats` from which the family is fitted: sums of T, centred moments, …
 
-        Where there is no T, it is how often each value was seen.
+        A family without T is fitted from the counts of each distinct value.
         """
         return "sums" if self.exponential else "values"
 
     @property
     def exponential(self) -> bool:
-        """Whether η, T and A exist; a negative binomial whose r is to be found has none."""
+        """Return whether η, T and A exist; a negative binomial of unknown r has none."""
         return True
 
     @property
     @abstractmethod
     def link(self) -> Link:
-        """The canonical link: mean parameter -> natural parameter."""
+        """Canonical link: mean parameter -> natural parameter."""
 
     @abstractmethod
     def sufficient(self, x: Array) -> Array:
@@ -191,22 +195,22 @@ class Family(ABC):
 
     @abstractmethod
     def sample(self, parameters: Parameters, n: int, rng: np.random.Generator) -> Array:
-        """`n` draws: shape `(n, *parameter shape)`, events last for vector families."""
+        """Draw `n` events, of shape `(n, *parameter shape)`; events are on the last axis for vector families."""
 
     @abstractmethod
     def outside(self, x: Array) -> Array:
-        """Where `x` (not missing) lies outside the support; a boolean array of the shape of `log_base(x)`."""
+        """Mask of the `x` (not missing) outside the support, of the shape of `log_base(x)`."""
 
     def order(self, columns: int = 1) -> int:
-        """Number of components of T for an event of so many columns (one, unless the family is a vector's)."""
+        """Number of components of T for an event of `columns` columns (one, unless `vector`)."""
         return int(self.sufficient(np.zeros((0, columns) if self.vector else 0)).shape[-1])
 
     def transform(self, x: Array) -> Array:
-        """What the statistic accumulates in place of `x`: itself, or the logarithm for a log-normal."""
+        """Transform `x` to the values that the statistic accumulates: `x`, or log x for a log-normal."""
         return x
 
     def missing(self, x: Array) -> Array:
-        """Where `x` is missing altogether; a boolean array of the shape of `log_base(x)`."""
+        """Mask of the events without any value, of the shape of `log_base(x)`."""
         return np.asarray(np.isnan(x).all(axis=-1) if self.vector else np.isnan(x))
 
     def mean(self, eta: Array) -> Array:
@@ -221,12 +225,12 @@ class Family(ABC):
         return np.where(self.missing(x), 0.0, np.where(self.outside(x), -np.inf, inside))
 
     def log_density_inside(self, x: Array, parameters: Parameters) -> Array:
-        """log p(x) within the support; subclasses replace the general formula where another keeps more digits."""
+        """log p(x) inside the support; subclasses override the general formula where another keeps more digits."""
         eta = self.natural(parameters)
         inner = np.einsum("...m,...m->...", self.sufficient(x), eta)
         return np.asarray(self.log_base(x) + inner - self.log_partition(eta))
 
-    # As a response, y of mean μ and variance φ V(μ): only families that have a `row_loss` can be one.
+    # A family with a `row_loss` can be the response y of a model, with mean μ and variance φ V(μ).
 
     @property
     def row_loss(self) -> RowLoss:
@@ -235,12 +239,12 @@ class Family(ABC):
 
     @property
     def response_link(self) -> Link:
-        """The canonical link of a GLM: `link`, up to a factor where another is usual (1/μ for the gamma)."""
+        """Canonical link of a GLM: `link` up to the factor that is customary (1/μ for the gamma)."""
         return self.link
 
     @property
     def known_dispersion(self) -> float | None:
-        """φ where the family knows it: 1 for counts and classes; None where it is to be estimated."""
+        """φ where the family fixes it (1 for counts and classes), or None where it is estimated."""
         return None
 
     def unit_variance(self, mean: Array) -> Array:
@@ -252,11 +256,11 @@ class Family(ABC):
         return self.row_loss.deviance(y, mean)
 
     def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> Parameters:
-        """The parameters of a response of mean μ and variance φ V(μ)."""
+        """Return the parameters of a response of mean μ and variance φ V(μ)."""
         raise TypeError(f"{self!r} does not describe a response; {USE_A_RESPONSE}")
 
     def log_likelihood(self, y: Array, parameters: Parameters) -> Array:
-        """log p(y) of a response: the formula of the density, also between counts where those can be a response."""
+        """log p(y) of a response: the formula of the density, also for fractional counts where these are allowed."""
         y = np.asarray(y, dtype=float)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             inside = self.log_density_inside(y, parameters)
@@ -267,7 +271,7 @@ class Family(ABC):
         raise TypeError(f"the distribution function of {self!r} is not known; {USE_A_RESPONSE}")
 
     def quantile(self, q: Array, parameters: Parameters) -> Array:
-        """The smallest x with P(X ≤ x) ≥ q; NaN unless 0 ≤ q ≤ 1."""
+        """Smallest x with P(X ≤ x) ≥ q; NaN unless 0 ≤ q ≤ 1."""
         raise TypeError(f"the quantiles of {self!r} are not known; {USE_A_RESPONSE}")
 
     def mean_of(self, parameters: Parameters) -> Array:
@@ -280,15 +284,15 @@ class Family(ABC):
 
     @property
     def response_support(self) -> str:
-        """The responses in words: more than `support` where the loss has a meaning for more (rates for a Poisson)."""
+        """Allowed responses in words: a superset of `support` where the loss is defined on more (Poisson rates)."""
         return self.support
 
     def outside_response(self, y: Array) -> Array:
-        """Where y cannot be a response."""
+        """Mask of the y that are not allowed as responses."""
         return self.outside(y)
 
     def refuse_response(self, y: Array) -> None:
-        """Raise if a response lies outside the support, naming the first."""
+        """Raise an error that names the first response outside the support."""
         y = np.asarray(y, dtype=float)
         if not np.isfinite(y).all():
             row = int(np.argmax(~np.isfinite(y)))
@@ -301,39 +305,39 @@ class Family(ABC):
             )
 
     def prior(self, strength: float | Array, **parameters: Any) -> Prior:
-        """`strength` imagined observations that look like `parameters`, given by name."""
+        """Return the prior of `strength` imagined observations distributed according to `parameters`."""
         values = {name: np.asarray(value, dtype=float) for name, value in parameters.items()}
         return Prior(strength, self.parameters_type(**values))
 
     def fit(self, statistic: Any, prior: Prior | None = None) -> Parameters:
-        """Maximum likelihood, or with a prior the posterior mode in mean parameters.
+        """Maximum likelihood estimate, or with a prior the posterior mode in mean parameters.
 
-        `statistic` is what `mercer.stats` has under this family's `statistic`. Parameters without any observation, real
-        or imagined, are NaN.
+        `statistic` is an instance of the statistic that the property of this name names. Parameters without any
+        observation, real or imagined, are NaN.
         """
         return self.from_mean(mean_with_prior(self, statistic, prior))
 
 
 def mean_with_prior(family: Family, statistic: SufficientStatistic, prior: Prior | None) -> Array:
-    """Mean of T over the data and the prior's imagined observations; NaN where there is neither."""
+    """Mean of T over the data and the prior's imagined observations; NaN where there are neither."""
     weight = np.asarray(statistic.weight, dtype=float)
-    # a class without data has no mean, whatever the statistic reports: there the prior speaks alone
-    seen = np.where(weight[..., None] > 0, statistic.mean, np.nan if prior is None else 0.0)
+    # a class without data has no mean, whatever the statistic reports; only the prior counts there
+    observed = np.where(weight[..., None] > 0, statistic.mean, np.nan if prior is None else 0.0)
     if prior is None:
-        return seen
+        return observed
     share = imagined_share(weight, prior)[..., None]
-    result: Array = (1 - share) * seen + share * family.expected(prior.parameters)
+    result: Array = (1 - share) * observed + share * family.expected(prior.parameters)
     return result
 
 
 def log_or_minus_infinity(x: Array) -> Array:
-    """log x, and −inf for what is not positive: NaN would mean missing and hide a value outside the support."""
+    """log x, or −inf where x ≤ 0: NaN would mean missing and hide a value outside the support."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.maximum(np.asarray(x, dtype=float), 0.0)))
 
 
 def refuse_degenerate(family: str, data: str, where: Array) -> None:
-    """Raise if there is a place without a maximum likelihood fit; its index says for which class and column."""
+    """Raise an error with the indices (class, column) of the parameters without a maximum likelihood estimate."""
     if not where.any():
         return
     places = ", ".join(str(tuple(map(int, place))) for place in np.argwhere(where)[:5])
@@ -344,29 +348,29 @@ def refuse_degenerate(family: str, data: str, where: Array) -> None:
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """A generator of NumPy from any of scikit-learn's ways to say `random_state`."""
+    """Convert scikit-learn's `random_state` (None, int, RandomState or Generator) to a generator of NumPy."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.Generator(random_state._bit_generator)
     return np.random.default_rng(random_state)
 
 
 def checked_count(number: Any, what: str = "n_samples is a number of rows") -> int:
-    """A number of rows to draw, or of draws: what the caller calls it is told where it is none."""
+    """Return a number of rows or draws as an int, or raise `DataError` with the words of the caller."""
     if not isinstance(number, Integral) or number < 0:
         raise DataError(f"{what}, 0 or more and whole; got {number!r}.")
     return int(number)
 
 
-# A family at given parameters: the distributions of rows, ready to be asked.
+# A family at given parameters: the distributions of rows.
 
 
 @stored(lambda own: type(own.parameters) is own.family.parameters_type)
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """The distribution of each of several rows: what a fitted p(y|x) is.
+    """Distribution of each of n rows, such as a fitted p(y|x).
 
-    Values broadcast against the rows: one number is asked of all rows, n numbers one of each, and a column of m numbers
-    (of shape (m, 1)) gives m × n answers.
+    Arguments broadcast against the rows: one number is evaluated at all rows, n numbers one at each row, and an array
+    of shape (m, 1) gives results of shape (m, n).
 
     Parameters
     ----------
@@ -391,9 +395,9 @@ class Distribution:
         return len(self.parameters[0])
 
     def __getitem__(self, rows: Any) -> Self:
-        """The same for some of the rows: a slice, positions or a mask."""
+        """Select rows by a slice, positions or a mask."""
         if isinstance(rows, (int, np.integer)):
-            rows = [range(len(self))[rows]]  # an IndexError beyond the last, or iteration would never end
+            rows = [range(len(self))[rows]]  # raises IndexError beyond the last row, which ends iteration
         return type(self)(self.family, type(self.parameters)(*(np.asarray(field)[rows] for field in self.parameters)))
 
     def log_density(self, y: Any) -> Array:
@@ -406,15 +410,15 @@ class Distribution:
 
     def cdf(self, y: Any) -> Array:
         """P(Y ≤ y)."""
-        with np.errstate(over="ignore"):  # 1e300 is far out, and no more than that
+        with np.errstate(over="ignore"):  # at 1e300 an overflow gives the right result, 0 or 1
             return self.family.cdf(np.asarray(y, dtype=float), self.parameters)
 
     def quantile(self, q: Any) -> Array:
-        """The smallest y with P(Y ≤ y) ≥ q."""
+        """Smallest y with P(Y ≤ y) ≥ q."""
         return self.family.quantile(np.asarray(q, dtype=float), self.parameters)
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Quantiles that leave as much below as above: an observation lies between with probability `level` or more."""
+        """Central interval: an observation lies in it with probability `level` or more."""
         if not 0 < level < 1:
             raise ValueError(f"level is a probability between 0 and 1, such as 0.95; got {level!r}.")
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
@@ -430,6 +434,6 @@ class Distribution:
         return self.family.variance_of(self.parameters)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Array:
-        """`n` draws of each row, of shape (n, rows)."""
+        """Draw `n` values of each row, of shape (n, rows)."""
         count = checked_count(n, "n is a number of draws")
         return self.family.sample(self.parameters, count, as_generator(random_state))

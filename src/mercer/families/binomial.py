@@ -18,8 +18,8 @@ from mercer.families.base import Family
 from mercer.families.links import LOGIT, Link, Map
 from mercer.families.losses import RowLoss, ShareLoss
 
-#: weighted successes may exceed all weighted trials by this share, having been added up in another order
-ROUNDING = 1e-9
+#: relative excess of weighted successes over weighted trials that rounding explains, as the two sums have other orders
+EXCESS_OF_SUCCESSES = 1e-9
 
 
 @stored(probability=floats())
@@ -36,8 +36,8 @@ class BernoulliParameters(NamedTuple):
     probability: Array
 
 
-class _TrialsCheck(Family):
-    """What both share, with the number of trials N left open."""
+class _SuccessFamily(Family):
+    """Base class of the Bernoulli and the binomial, of N trials."""
 
     parameters_type: ClassVar[type[BernoulliParameters]] = BernoulliParameters
     discrete: ClassVar[bool] = True
@@ -69,7 +69,7 @@ class _TrialsCheck(Family):
 
     def from_mean(self, mean: Array) -> BernoulliParameters:
         p = mean[..., 0] / self.n_trials
-        return BernoulliParameters(np.where(np.abs(p - 1) < ROUNDING, np.minimum(p, 1.0), p))
+        return BernoulliParameters(np.where(np.abs(p - 1) < EXCESS_OF_SUCCESSES, np.minimum(p, 1.0), p))
 
     def log_density_inside(self, x: Array, parameters: BernoulliParameters) -> Array:
         n, p = self.n_trials, np.asarray(parameters.probability, dtype=float)
@@ -82,7 +82,7 @@ class _TrialsCheck(Family):
 
     @property
     def response_link(self) -> Link:
-        """The logit of the share μ/N: the links of a binomial response are of its share."""
+        """Logit of the share μ/N: the links of a binomial response act on its share."""
         return LOGIT
 
     @property
@@ -121,7 +121,7 @@ class _TrialsCheck(Family):
 
 @stored()
 @dataclass(frozen=True)
-class Bernoulli(_TrialsCheck):
+class Bernoulli(_SuccessFamily):
     """p(x) = pˣ(1−p)¹⁻ˣ;  T = x,  η = log p/(1−p),  A = log(1 + e^η),  b = 1.
 
     Examples
@@ -152,11 +152,11 @@ class Bernoulli(_TrialsCheck):
 
 @stored()
 @dataclass(frozen=True, eq=False, repr=False)
-class Binomial(_TrialsCheck):
+class Binomial(_SuccessFamily):
     """p(x) = C(N,x) pˣ(1−p)ᴺ⁻ˣ;  T = x,  η = log p/(1−p),  A = N log(1 + e^η),  b = C(N,x).
 
     As the response of a model, `trials` may be an array with the number of trials of each row of the fit, or None where
-    y has two columns, successes and failures; the model is then one of shares.
+    y has two columns, successes and failures; the model then describes shares.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where the bins of a histogram are: by a rule, so many, so wide, or given."""
+"""Bins of histograms: their edges by a rule, by number, by width, or given."""
 
 from __future__ import annotations
 
@@ -19,46 +19,49 @@ from mercer._typing import Array
 from mercer.families.quartiles import quartile_distance
 from mercer.report.wording import format_count
 
-# How many bins of equal width a histogram should have: the rules by their authors' names.
+# Rules for the number of bins of equal width, by their authors' names.
 #
-# On one axis Scott, Freedman–Diaconis, Sturges, Doane and "auto" give what `numpy.histogram_bin_edges` gives, and so
-# does Stone where the best number of bins is among those that NumPy tries. On a grid of d axes the widths of the first
-# two shrink like n^(−1/(2+d)), which is optimal there (Scott 1992, eq. 3.64); the others look at each axis by itself.
+# On one axis Scott, Freedman–Diaconis, Sturges, Doane and "auto" give the edges of `numpy.histogram_bin_edges`, and
+# so does Stone where the best number of bins is among those that NumPy tries. On a grid of d axes the widths of the
+# first two shrink like n^(−1/(2+d)), which is optimal there (Scott 1992, eq. 3.64); the others treat each axis alone.
 
-#: exponents of two beyond which squares and cubes of the data would leave float64
-EXTREME = 200
-#: numbers of bins that Knuth's and Stone's rules try: up to 10 √n between these two, and √n beyond. NumPy's Stone stops
-#: at √n, or 100, which is too early for long tails
-FEWEST_TRIED, MOST_TRIED = 100, 1000
+#: exponents of two beyond which squares and cubes of the data may overflow or underflow
+LARGEST_BIN_EXPONENT = 200
+#: Knuth's and Stone's rules try the numbers of bins up to 10 √n, but at least up to this one;
+#: NumPy's rule of Stone stops at √n or 100, which is too early for long tails
+MIN_LAST_TRIED = 100
+#: and at most up to this one, or √n where that is larger
+MAX_LAST_TRIED = 1000
 
 
 class BinSample:
-    """Values on one axis with their weights, and what rules ask of them.
+    """Values on one axis with their weights, and the summaries that the rules use.
 
-    Values of weight zero are left out. Where there are weights, n is Kish's effective number (Σw)²/Σw²: it does not
-    change when all weights are multiplied, and is the number of rows when all are equal.
+    Values of weight zero are left out. With weights, n is Kish's effective number (Σw)²/Σw²: it does not
+    change when all weights are multiplied by a number, and is the number of rows when all are equal.
 
     Parameters
     ----------
     x : array of shape (n,)
         Finite values, at least one.
     weight : array of shape (n,), default=None
-        Of each; 1 if not given.
+        Weight of each value; 1 if None.
     axes : int, default=1
-        Of the grid that the bins are one axis of.
+        Number of axes of the grid.
     """
 
     def __init__(self, x: Array, weight: Array | None = None, axes: int = 1) -> None:
         if weight is not None and not weight.all():
             x, weight = x[weight > 0], weight[weight > 0]
-        self.axes, self.weight, self.whole, self._values = axes, weight, x.dtype.kind in "iub", x
+        self.axes, self.weight, self._values = axes, weight, x
+        self.is_integer = x.dtype.kind in "iub"
         self.lowest, self.highest = float(x.min()), float(x.max())
 
     @cached_property
     def exponent(self) -> int:
-        """Of the power of two, which changes no digit, that brings values into a range where squares are numbers."""
+        """Exponent of the power of two by which values are scaled, exactly, so that their squares do not overflow."""
         exponent = int(np.frexp(max(abs(self.lowest), abs(self.highest)))[1])
-        return -exponent if abs(exponent) > EXTREME else 0
+        return -exponent if abs(exponent) > LARGEST_BIN_EXPONENT else 0
 
     @cached_property
     def x(self) -> Array:
@@ -66,7 +69,7 @@ class BinSample:
         return np.ldexp(values, self.exponent) if self.exponent else values
 
     def scaled(self, value: float) -> float:
-        """A value in the units of `x`."""
+        """Scale a value to the units of `x`."""
         return float(np.ldexp(value, self.exponent))
 
     @cached_property
@@ -93,14 +96,14 @@ class BinSample:
     @cached_property
     def skewness(self) -> float:
         z = (self.x - self.mean) / self.deviation
-        return float(np.average(z * z * z, weights=self.weight))  # a power takes ten times as long
+        return float(np.average(z * z * z, weights=self.weight))  # z**3 takes ten times as long
 
     @cached_property
     def quartile_distance(self) -> float:
         return quartile_distance(self.x, self.weight)
 
     def counts_by_number(self) -> Callable[[int], Array]:
-        """From a number of bins to what each of them holds; in all n."""
+        """Return the function from a number of bins to their counts, which add up to n."""
         order = np.argsort(self.x, kind="stable") if self.weight is not None else None
         x = np.sort(self.x) if order is None else self.x[order]
         steps = np.arange(len(x) + 1.0) if self.weight is None else np.append(0.0, np.cumsum(self.weight[order]))
@@ -114,49 +117,49 @@ class BinSample:
 
     def numbers_tried(self) -> range:
         root = np.sqrt(self.n)
-        return range(1, int(max(FEWEST_TRIED, min(10 * root, MOST_TRIED), root)) + 1)
+        return range(1, int(max(MIN_LAST_TRIED, min(10 * root, MAX_LAST_TRIED), root)) + 1)
 
 
 def number_of_bins(rule: str, sample: BinSample) -> int:
-    """So many bins of equal width from the least to the greatest value; 1 where a rule finds no width."""
-    if rule in NUMBERS:
-        bins = float(NUMBERS[rule](sample))
+    """Number of bins of equal width from the lowest to the highest value; 1 where the rule gives no width."""
+    if rule in NUMBER_RULES:
+        bins = float(NUMBER_RULES[rule](sample))
     else:
-        width = WIDTHS[rule](sample)
+        width = WIDTH_RULES[rule](sample)
         bins = float(np.ceil(sample.span / width)) if width > 0 else 1.0
-    if sample.whole:
-        bins = min(bins, sample.span)  # narrower ones would be empty by turns
-    # float64 cannot tell more of them apart
+    if sample.is_integer:
+        bins = min(bins, sample.span)  # bins narrower than 1 would alternate between full and empty
+    # with more bins their edges would not be distinct in float64
     most = sample.span / (8 * np.spacing(sample.scaled(max(abs(sample.lowest), abs(sample.highest)))))
     return max(1, int(min(bins, most)))
 
 
 def rule_named(name: str) -> str:
-    """The rule of that name, or an error that says which there are."""
-    name = SHORT.get(name, name)
-    if name not in (known := sorted(WIDTHS | NUMBERS)):
+    """Return the full name of a rule, or raise an error with the known names."""
+    name = RULE_ALIASES.get(name, name)
+    if name not in (known := sorted(WIDTH_RULES | NUMBER_RULES)):
         raise BinsError(f"no rule for the bins of a histogram is called {name!r}. {did_you_mean(name, known)}")
     return name
 
 
 def _scott(sample: BinSample) -> float:
-    """(24 √π/n)^⅓ σ on one axis: least mean squared error if the density is normal (Scott 1979)."""
+    """Width (24 √π/n)^⅓ σ on one axis: least mean squared error if the density is normal (Scott 1979)."""
     d = sample.axes
     return float((2 ** (d + 2) * 3 * np.pi ** (d / 2) / sample.n) ** (1 / (d + 2)) * sample.deviation)
 
 
 def _freedman_diaconis(sample: BinSample) -> float:
-    """2 IQR n^(−⅓) on one axis: a few far values do not widen the bins (Freedman & Diaconis 1981)."""
+    """Width 2 IQR n^(−⅓) on one axis: a few outliers do not widen the bins (Freedman & Diaconis 1981)."""
     return float(2 * sample.quartile_distance * sample.n ** (-1 / (sample.axes + 2)))
 
 
 def _sturges(sample: BinSample) -> float:
-    """1 + log₂ n bins: binomial counts of a normal density; too few for large n (Sturges 1926)."""
+    """Width of 1 + log₂ n bins: binomial counts of a normal density; too few for large n (Sturges 1926)."""
     return float(sample.span / (np.log2(sample.n) + 1.0))
 
 
 def _doane(sample: BinSample) -> float:
-    """Sturges with more bins the more skewed the data are (Doane 1976)."""
+    """Width by Sturges' rule, with more bins the more skewed the data are (Doane 1976)."""
     n = sample.n
     if n <= 2 or sample.deviation == 0:
         return 0.0
@@ -165,18 +168,18 @@ def _doane(sample: BinSample) -> float:
 
 
 def _auto(sample: BinSample) -> float:
-    """The narrower of Freedman–Diaconis, with no more than 2√n bins on one axis, and Sturges."""
+    """Width by the narrower of Freedman–Diaconis, with at most 2√n bins on one axis, and Sturges."""
     most = 2 * float(sample.n ** (1 / (sample.axes + 1)))
     return min(max(_freedman_diaconis(sample), sample.span / most), _sturges(sample))
 
 
 def _knuth(sample: BinSample) -> int:
-    """The most probable number of bins of equal width, a priori all being equally so (Knuth 2006, eq. 31)."""
+    """Number of bins of largest posterior probability under a uniform prior (Knuth 2006, eq. 31)."""
     return _best(sample, log_posterior)
 
 
 def _stone(sample: BinSample) -> int:
-    """The least squared error as leaving rows out estimates it (Stone 1984)."""
+    """Number of bins of least squared error, estimated by leaving out one row at a time (Stone 1984)."""
 
     def gain(counts: Array) -> float:
         return float(len(counts) * ((sample.n + 1) * np.square(counts / sample.n).sum() - 2))
@@ -185,42 +188,42 @@ def _stone(sample: BinSample) -> int:
 
 
 def log_posterior(counts: Array) -> float:
-    """log p(M | data) of M bins with such counts, up to a constant (Knuth 2006)."""
+    """log p(M | data) for M bins with these counts, up to a constant (Knuth 2006)."""
     n, bins = counts.sum(), len(counts)
     prior = gammaln(bins / 2) - bins * gammaln(0.5) - gammaln(n + bins / 2)
     return float(n * np.log(bins) + prior + gammaln(counts + 0.5).sum())
 
 
 def _best(sample: BinSample, value: Callable[[Array], float]) -> int:
-    """The number of bins that makes `value` of their counts largest."""
+    """Return the number of bins that maximizes `value` of their counts."""
     counts, tried = sample.counts_by_number(), sample.numbers_tried()
     return tried[int(np.argmax([value(counts(bins)) for bins in tried]))]
 
 
-#: rules that give a width
-WIDTHS: dict[str, Callable[[BinSample], float]] = {
+#: rules for the width of the bins
+WIDTH_RULES: dict[str, Callable[[BinSample], float]] = {
     "auto": _auto,
     "doane": _doane,
     "freedman-diaconis": _freedman_diaconis,
     "scott": _scott,
     "sturges": _sturges,
 }
-#: rules that give the number of bins
-NUMBERS: dict[str, Callable[[BinSample], int]] = {"knuth": _knuth, "stone": _stone}
-#: NumPy's name for it
-SHORT = {"fd": "freedman-diaconis"}
+#: rules for the number of bins
+NUMBER_RULES: dict[str, Callable[[BinSample], int]] = {"knuth": _knuth, "stone": _stone}
+#: other names of rules: NumPy's
+RULE_ALIASES = {"fd": "freedman-diaconis"}
 
 
-# Bins side by side on a line: which one a value falls into, and more of the same width where values lie beyond.
+# One axis of bins: the bin of a value, and further bins of the same width for values beyond the edges.
 
-#: bins of an axis, and cells of a grid: more are a mistake (a far outlier, say), and fill the memory
-MOST_BINS = 1 << 26
+#: limit on the bins of an axis and the cells of a grid; more are a mistake (an outlier, say) and fill the memory
+MAX_BINS = 1 << 26
 
 
 @stored()
 @dataclass(frozen=True)
 class Lattice:
-    """Edges of equal distance without end: number k is at start + k·step, number `last` at `stop` to the last bit."""
+    """Equally spaced edges: edge k is start + k·step, and edge `last` is exactly `stop`."""
 
     start: float
     step: float
@@ -231,7 +234,7 @@ class Lattice:
         return self.stop if self.stop is not None and k == self.last else self.start + k * self.step
 
     def between(self, first: int, last: int) -> Array:
-        """Edges from number `first` to number `last`."""
+        """Return edges `first` to `last`."""
         numbers = np.arange(first, last + 1, dtype=float)
         edges = numbers * self.step + self.start  # as numpy.linspace rounds
         if self.last is not None and first <= self.last <= last:
@@ -239,10 +242,10 @@ class Lattice:
         return edges
 
     def below(self, value: float) -> int:
-        """Number of the last edge at or below a value."""
+        """Return the number of the last edge at or below a value."""
         if not self.step > 4 * np.spacing(max(abs(value), abs(self.start))):
             raise BinsError(
-                f"bins of width {self.step:g} cannot be told apart in float64 at {value:g}; give wider bins, or "
+                f"bins of width {self.step:g} do not have distinct edges in float64 at {value:g}; give wider bins, or "
                 "subtract a constant from the column."
             )
         k = math.floor((value - self.start) / self.step)
@@ -256,10 +259,10 @@ class Lattice:
 @stored(edges=floats("e", order="rising"))
 @dataclass(frozen=True, eq=False)
 class BinAxis:
-    """Increasing `edges`. A bin holds its left edge; the one that ends at `closed` holds this edge, too.
+    """Bins between increasing `edges`. A bin contains its left edge; the bin that ends at `closed` contains both.
 
-    An axis on a lattice (whose edge `first` is its first) can grow by whole bins. `closed`, where there is one, stays
-    what it was: a value is in the same bin of the lattice however far the axis has grown, so that counts add up.
+    An axis on a lattice (whose edge number `first` is its first) can grow by whole bins. `closed` does not change then:
+    a value stays in its bin of the lattice, so that counts of axes that have grown differently can be added.
     """
 
     edges: Array
@@ -269,7 +272,7 @@ class BinAxis:
 
     @classmethod
     def given(cls, edges: Any) -> Self:
-        """The edges themselves; the last one is closed."""
+        """Build an axis from its edges, with the last bin closed."""
         try:
             values = np.array(edges, dtype=float)
         except (TypeError, ValueError):
@@ -280,13 +283,13 @@ class BinAxis:
 
     @classmethod
     def even(cls, lowest: float, highest: float, bins: int) -> Self:
-        """So many bins of equal width, as `numpy.histogram` makes them; the last edge is closed."""
+        """Build an axis of bins of equal width, as `numpy.histogram` does, with the last bin closed."""
         refuse_too_many(bins, f"{bins:,} bins")
         lattice = Lattice(lowest, (highest - lowest) / bins, bins, highest)
         edges = lattice.between(0, bins)
         if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
             raise BinsError(
-                f"{bins} bins between {lowest!r} and {highest!r} cannot be told apart in float64; ask for fewer, or "
+                f"{bins} bins between {lowest!r} and {highest!r} do not have distinct edges in float64; give fewer, or "
                 "subtract a constant from the column and divide it by one."
             )
         return cls(edges, highest, lattice)
@@ -300,38 +303,38 @@ class BinAxis:
         return np.diff(self.edges)
 
     def codes(self, x: Array) -> Array:
-        """The bin of each value; all of them must lie between the first and the last edge."""
-        if self.lattice is None or self._doubt > 0.25:
-            return self._searched(x)
-        # a division lands in the right bin unless a value is so close to an edge that rounding decides
+        """Bin of each value; all of them must lie between the first and the last edge."""
+        if self.lattice is None or self._rounding_in_bins > 0.25:
+            return self._search(x)
+        # a division gives the right bin, except for values so close to an edge that rounding decides
         places = x - self.edges[0]
         places /= self.lattice.step
         codes: Array = places.astype(np.intp)
         places -= np.rint(places)
-        close = np.flatnonzero(np.abs(places, out=places) <= self._doubt)
+        close = np.flatnonzero(np.abs(places, out=places) <= self._rounding_in_bins)
         if close.size:
-            codes[close] = self._searched(x[close])
+            codes[close] = self._search(x[close])
         return codes
 
     @cached_property
-    def _doubt(self) -> float:
-        """How far, in bins, rounding can move a value from where a division puts it, or an edge from where it is."""
+    def _rounding_in_bins(self) -> float:
+        """Bound on the rounding errors of a value's place and of an edge, in units of bins."""
         assert self.lattice is not None
         rounding = np.spacing(np.abs(self.edges).max()) + self.bins * np.spacing(self.lattice.step)
         return float(4 * rounding / self.lattice.step)
 
-    def _searched(self, x: Array) -> Array:
+    def _search(self, x: Array) -> Array:
         codes = np.searchsorted(self.edges, x, side="right") - 1
         codes -= x == self.closed
         return codes
 
     def holds(self, x: Array) -> Array:
-        """Which values lie between the first and the last edge."""
+        """Mask of the values between the first and the last edge."""
         top = x <= self.edges[-1] if self.closed == self.edges[-1] else x < self.edges[-1]
         return np.asarray((x >= self.edges[0]) & top)
 
     def covering(self, lowest: float, highest: float) -> BinAxis:
-        """With bins added at both ends until these values have one; unchanged where it is on no lattice."""
+        """Return the axis with bins added at both ends until it covers these values; without a lattice, the axis."""
         if self.lattice is None or self.holds(np.array([lowest, highest])).all():
             return self
         top, bottom = max(highest, float(self.edges[-1])), min(lowest, float(self.edges[0]))
@@ -341,17 +344,17 @@ class BinAxis:
         )
         first = min(self.first, self.lattice.below(lowest))
         last = max(self.first + self.bins, self.lattice.below(highest) + 1)
-        return self._reaching(first, last)
+        return self._from_edge_to_edge(first, last)
 
     def joined(self, other: BinAxis) -> BinAxis | None:
-        """The axis that has the bins of both; None where their edges differ."""
+        """Return the axis with the bins of both, or None where their edges differ."""
         if self.lattice is not None and self.lattice == other.lattice:
             first = min(self.first, other.first)
-            return self._reaching(first, max(self.first + self.bins, other.first + other.bins))
+            return self._from_edge_to_edge(first, max(self.first + self.bins, other.first + other.bins))
         same = np.array_equal([*self.edges, self.closed], [*other.edges, other.closed], equal_nan=True)
         return self if same else None
 
-    def _reaching(self, first: int, last: int) -> BinAxis:
+    def _from_edge_to_edge(self, first: int, last: int) -> BinAxis:
         if (first, last) == (self.first, self.first + self.bins) or self.lattice is None:
             return self
         refuse_too_many(last - first, f"{last - first:,} bins")
@@ -359,24 +362,26 @@ class BinAxis:
 
 
 def refuse_too_many(bins: float, what: str) -> None:
-    """`TooLargeError` beyond `MOST_BINS`."""
-    if not bins <= MOST_BINS:
+    """Raise `TooLargeError` for more than `MAX_BINS` bins."""
+    if not bins <= MAX_BINS:
         raise TooLargeError(
-            f"{what} make more than {MOST_BINS:,} bins; look for a value far from all others, or give wider or fewer "
+            f"{what} make more than {MAX_BINS:,} bins; look for a value far from all others, or give wider or fewer "
             "`bins`."
         )
 
 
-#: beyond these sizes and differences, sums and quotients of them may leave float64
-LARGEST, LEAST = 1e300, 1e-300
+#: absolute value beyond which sums of values may overflow
+LARGEST_BINNED_VALUE = 1e300
+#: range below which a column counts as constant, as quotients by it may overflow
+SMALLEST_BINNED_RANGE = 1e-300
 
 
 @stored()
 @dataclass(frozen=True)
 class Width:
-    """Bins of this width with an edge at `origin`, as many as the data need.
+    """Bins of a given width with an edge at `origin`, over the range of the data.
 
-    The edges do not depend on the data, so that histograms of any two data sets can be merged. A bin holds its left
+    The edges do not depend on the data, so that histograms of any two data sets can be merged. A bin contains its left
     edge and not its right one.
 
     Examples
@@ -395,25 +400,25 @@ class Width:
             raise BinsError(f"the width of bins must be positive and finite, their origin finite; got {self!r}.")
 
     def axis(self, lowest: float, highest: float) -> BinAxis:
-        """The bins from the least to the greatest of some values."""
+        """Return the bins that cover the range from the lowest to the highest value."""
         lattice = Lattice(float(self.origin), float(self.width))
         first = lattice.below(lowest)
         return BinAxis(lattice.between(first, first + 1), lattice=lattice, first=first).covering(lowest, highest)
 
 
 def axis_from(bins: Any, sample: BinSample) -> BinAxis:
-    """Bins for some values: `bins` is the name of a rule, a number, a `Width`, or the edges.
+    """Build the bins of a sample, where `bins` is the name of a rule, a number, a `Width`, or the edges.
 
-    A column without spread gets bins around its value, wide enough to be told apart in floating point.
+    A constant column gets bins around its value, wide enough that their edges are distinct in floating point.
     """
     lowest, highest = sample.lowest, sample.highest
-    if max(abs(lowest), abs(highest)) > LARGEST:
+    if max(abs(lowest), abs(highest)) > LARGEST_BINNED_VALUE:
         raise DataError(
-            f"values from {lowest:g} to {highest:g} leave no room in float64; divide the column by a number."
+            f"sums of values from {lowest:g} to {highest:g} may overflow float64; divide the column by a number."
         )
     if isinstance(bins, Width):
         return bins.axis(lowest, highest)
-    constant = highest - lowest < LEAST
+    constant = highest - lowest < SMALLEST_BINNED_RANGE
     if isinstance(bins, str):
         rule = rule_named(bins)
         bins = 1 if constant else number_of_bins(rule, sample)
@@ -426,7 +431,7 @@ def axis_from(bins: Any, sample: BinSample) -> BinAxis:
 
 
 def bins_in_words(bins: Any) -> str:
-    """How bins were asked for."""
+    """Describe the parameter `bins` for a plan: the rule, "width 0.5", "number given" or "edges given"."""
     if isinstance(bins, Width):
         return f"width {bins.width:g}"
     if isinstance(bins, str):
@@ -435,7 +440,7 @@ def bins_in_words(bins: Any) -> str:
 
 
 def bins_per_column(bins: Any, columns: int) -> list[Any]:
-    """What was asked for on each axis."""
+    """Return the parameter `bins` of each axis."""
     if isinstance(bins, str | Integral | Width) and not isinstance(bins, bool):
         return [bins] * columns
     if isinstance(bins, Mapping):
@@ -445,7 +450,7 @@ def bins_per_column(bins: Any, columns: int) -> list[Any]:
     try:
         entries = list(bins)
     except TypeError:
-        raise BinsError(f"bins={bins!r} is no rule, number, Width or sequence of edges.") from None
+        raise BinsError(f"bins={bins!r} is not a rule, a number, a Width or a sequence of edges.") from None
     numbers = all(isinstance(entry, Real) for entry in entries)
     if columns == 1 and numbers and len(entries) > 1:
         return [bins]

@@ -12,15 +12,15 @@ from mercer._stored import floats, stored
 from mercer._typing import Array
 from mercer.families._saddle import deviance, peak
 from mercer.families._shapes import dirichlet_shapes, log_minus_digamma
-from mercer.families._support import SMALLEST
+from mercer.families._support import SMALLEST_DRAW
 from mercer.families.base import Family, log_or_minus_infinity
 from mercer.families.links import Link, Map
 
-#: shares must add up to one this closely; data in float32 do
-WHOLE = 1e-5
+#: largest distance of a sum of shares from 1; float32 data are closer
+SUM_TOLERANCE = 1e-5
 
-#: draws that would round to 1, where the density has no logarithm, are this instead
-LARGEST = 1 - float(np.finfo(float).epsneg)
+#: upper limit of beta draws, as a draw that rounds to 1 has no log density
+LARGEST_BETA_DRAW = 1 - float(np.finfo(float).epsneg)
 
 
 @stored(a=floats(), b=floats())
@@ -64,7 +64,7 @@ def _expected(alpha: Array) -> Array:
 
 
 def _log_density(shares: Array, alpha: Array) -> Array:
-    """A multinomial of fractional counts α in shares x, times Πα / (Σα Πx)."""
+    """log p as a multinomial of fractional counts α in shares x, times Πα / (Σα Πx)."""
     total = alpha.sum(axis=-1)
     parts = peak(alpha) - deviance(alpha, total[..., None] * shares) + np.log(alpha) - np.log(shares)
     return np.asarray(parts.sum(axis=-1) - peak(total) - np.log(total))
@@ -113,7 +113,7 @@ class Beta(Family):
         return _expected(self.natural(parameters))
 
     def from_mean(self, mean: Array) -> BetaParameters:
-        """Newton for both shapes; data without spread have none (`DegenerateDataError`)."""
+        """Shapes by Newton's method; data without spread have none (`DegenerateDataError`)."""
         return self.from_natural(dirichlet_shapes(mean))
 
     def log_density_inside(self, x: Array, parameters: BetaParameters) -> Array:
@@ -121,7 +121,7 @@ class Beta(Family):
 
     def sample(self, parameters: BetaParameters, n: int, rng: np.random.Generator) -> Array:
         a, b = np.broadcast_arrays(*parameters)
-        return np.clip(rng.beta(a, b, size=(n, *a.shape)), SMALLEST, LARGEST)
+        return np.clip(rng.beta(a, b, size=(n, *a.shape)), SMALLEST_DRAW, LARGEST_BETA_DRAW)
 
     def outside(self, x: Array) -> Array:
         x = np.asarray(x)
@@ -170,7 +170,7 @@ class Dirichlet(Family):
         return _expected(self.natural(parameters))
 
     def from_mean(self, mean: Array) -> DirichletParameters:
-        """Newton for all shapes; rows without spread have none (`DegenerateDataError`)."""
+        """Shapes by Newton's method; rows without spread have none (`DegenerateDataError`)."""
         return DirichletParameters(dirichlet_shapes(mean))
 
     def log_density_inside(self, x: Array, parameters: DirichletParameters) -> Array:
@@ -179,10 +179,10 @@ class Dirichlet(Family):
     def sample(self, parameters: DirichletParameters, n: int, rng: np.random.Generator) -> Array:
         alpha = self.natural(parameters)
         size = (n, *alpha.shape)
-        # log of a gamma draw of shape α, through shape α + 1: for small α all of them would underflow to 0
+        # log of a gamma draw of shape α through one of shape α + 1, as draws of small α underflow to 0
         logs = np.log(rng.standard_gamma(alpha + 1, size=size)) - rng.standard_exponential(size=size) / alpha
-        return np.maximum(softmax(logs, axis=-1), SMALLEST)
+        return np.maximum(softmax(logs, axis=-1), SMALLEST_DRAW)
 
     def outside(self, x: Array) -> Array:
         x = np.asarray(x, dtype=float)
-        return np.asarray((x <= 0).any(axis=-1) | (np.abs(x.sum(axis=-1) - 1) > WHOLE))
+        return np.asarray((x <= 0).any(axis=-1) | (np.abs(x.sum(axis=-1) - 1) > SUM_TOLERANCE))

@@ -1,4 +1,4 @@
-"""Waiting times: the gamma distribution, and the exponential, its shape-one case."""
+"""The gamma distribution, and the exponential, its case of shape 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer._stored import floats, stored
 from mercer._typing import Array
 from mercer.families._saddle import deviance, peak
 from mercer.families._shapes import gamma_shape, log_minus_digamma
-from mercer.families._support import SMALLEST, negative, not_positive
+from mercer.families._support import SMALLEST_DRAW, negative, not_positive
 from mercer.families.base import Family, log_or_minus_infinity, refuse_degenerate
 from mercer.families.links import INVERSE, NEGATIVE_INVERSE, Link
 from mercer.families.losses import PowerLoss, RowLoss
@@ -20,7 +20,7 @@ from mercer.families.losses import PowerLoss, RowLoss
 
 @stored(rate=floats())
 class ExponentialParameters(NamedTuple):
-    """Rate λ: one over the mean.
+    """Rate λ, the reciprocal of the mean.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Exponential(Family):
 class Gamma(Family):
     """p(x) = bᵃ xᵃ⁻¹ e^−bx / Γ(a);  T = (log x, x),  η = (a, −b),  A = log Γ(a) − a log b,  b(x) = 1/x.
 
-    The link is the canonical one of the mean for a known shape, up to that shape: η = −1/μ.
+    `link` is the canonical link of the mean for a known shape, up to that factor: η = −1/μ.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class Gamma(Family):
         return np.stack([log_mean - log_minus_digamma(shape), shape / rate], axis=-1)
 
     def from_mean(self, mean: Array) -> GammaParameters:
-        """Newton for the shape; data without spread, or with a 0, have none (`DegenerateDataError`)."""
+        """Shape by Newton's method; data without spread, or with a 0, have none (`DegenerateDataError`)."""
         shape = gamma_shape(log_or_minus_infinity(mean[..., 1]), mean[..., 0])
         return GammaParameters(shape, shape / mean[..., 1])
 
@@ -155,7 +155,7 @@ class Gamma(Family):
         shape, rate = np.asarray(parameters.shape), np.asarray(parameters.rate)
         scaled, log_x = rate * x, np.log(x)
         around_peak = np.log(shape) + peak(shape) - deviance(shape, scaled)
-        # where the product is beyond all numbers, its logarithm is not, and nothing of its size is left to cancel
+        # where rate · x overflows or underflows, its logarithm does not, and nothing of its size cancels
         far_off = shape * (np.log(rate) + log_x) - scaled - gammaln(shape)
         return np.asarray(np.where((scaled > 0) & np.isfinite(scaled), around_peak, far_off) - log_x)
 
@@ -187,7 +187,7 @@ class Gamma(Family):
     def sample(self, parameters: GammaParameters, n: int, rng: np.random.Generator) -> Array:
         shape, rate = np.broadcast_arrays(*parameters)
         draws = rng.standard_gamma(shape, size=(n, *shape.shape))
-        return np.asarray(np.maximum(draws / rate, SMALLEST))
+        return np.asarray(np.maximum(draws / rate, SMALLEST_DRAW))
 
     def outside(self, x: Array) -> Array:
         return not_positive(x)

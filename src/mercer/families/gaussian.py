@@ -1,4 +1,4 @@
-"""The normal distribution: both parameters free, or the mean alone."""
+"""The normal distribution, with the variance estimated or known."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GaussianParameters(NamedTuple):
     --------
     >>> from mercer.families import Gaussian, GaussianParameters
     >>> standard = GaussianParameters(mean=0.0, variance=1.0)
-    >>> np.exp(Gaussian().log_density([0.0, 1.0, np.nan], standard)).round(3)  # a missing value says nothing
+    >>> np.exp(Gaussian().log_density([0.0, 1.0, np.nan], standard)).round(3)  # NaN is missing: ∫p = 1
     array([0.399, 0.242, 1.   ])
     """
 
@@ -34,7 +34,7 @@ class GaussianParameters(NamedTuple):
 
 
 class MomentStatistic(SufficientStatistic, Protocol):
-    """Centred moments: never Σx², whose difference with a large mean leaves no digits."""
+    """Centred moments. Raw moments Σx² would lose all digits where the mean is large."""
 
     @property
     def variance(self) -> Array: ...
@@ -45,7 +45,7 @@ class MomentStatistic(SufficientStatistic, Protocol):
 class Gaussian(Family):
     """p(x) = exp(−(x−μ)²/2σ²) / √(2πσ²);  T = (x, x²),  η = (μ/σ², −1/2σ²).
 
-    With `variance` given only the mean is free:  T = x,  η = μ/σ²,  A = σ²η²/2 (lecture 3 has σ = 1).
+    With `variance` given only the mean is estimated:  T = x,  η = μ/σ²,  A = σ²η²/2 (lecture 3 has σ = 1).
 
     Examples
     --------
@@ -116,12 +116,12 @@ class Gaussian(Family):
         return GaussianParameters(mean[..., 0], mean[..., 1] - np.square(mean[..., 0]))
 
     def log_density_inside(self, x: Array, parameters: GaussianParameters) -> Array:
-        # the difference first, as x² against μ² would leave no digits far from zero; the square last, as it overflows
+        # difference first, as x² − μ² would cancel far from zero; square last, as it may overflow
         z = (x - parameters.mean) / np.sqrt(parameters.variance)
         return np.asarray(-0.5 * (np.square(z) + LOG_2PI + np.log(parameters.variance)))
 
     def fit(self, statistic: MomentStatistic, prior: Prior | None = None) -> GaussianParameters:
-        """Mean and variance of the data; a prior joins in by the rule for merging moments."""
+        """Mean and variance of the data and of a prior's imagined observations."""
         mean, variance = moments_with_prior(statistic, statistic.variance, prior, np.square)
         if self.variance is not None:
             variance = np.full_like(mean, self.variance)

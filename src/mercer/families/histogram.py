@@ -1,4 +1,4 @@
-"""A histogram as a family: a density that is constant on each of a few bins."""
+"""The histogram as a family: a density that is constant on each bin."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from mercer.families.levels import CategoricalParameters, LevelFamily, draw, log
 class Histogram(LevelFamily):
     """p(x) = p_j / width_j for x in bin j;  T = indicators of the bins,  η = log p,  A = log Σ e^η,  b = 1/width.
 
-    `bins` is their number, between the least and the greatest value of the first data seen (`with_edges_from`), a rule
-    for it ("auto", "freedman-diaconis", "scott", "sturges", "doane", "stone", "knuth"), a `Width`, or the increasing
-    edges themselves. A bin holds its left edge, the last one both. Values beyond the edges count to
-    the outermost bins, with the density these have.
+    `bins` is their number between the lowest and the highest value of the first batch of data (`with_edges_from`), a
+    rule for it ("auto", "freedman-diaconis", "scott", "sturges", "doane", "stone", "knuth"), a `Width`, or the
+    increasing edges. A bin contains its left edge, the last bin both edges. Values beyond the edges are counted in
+    the outermost bins, and have their density.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Histogram(LevelFamily):
 
     @property
     def resolved(self) -> bool:
-        """Whether the edges are known."""
+        """Return whether the edges are known."""
         return isinstance(self.bins, tuple)
 
     @property
@@ -72,7 +72,7 @@ class Histogram(LevelFamily):
         return np.diff(self.edges)
 
     def with_edges_from(self, x: Array) -> Histogram:
-        """With bins for the values `x`: so many from the least to the greatest, or what the rule or width makes."""
+        """Return the histogram whose edges the number, rule or width of `bins` places for the values `x`."""
         if self.resolved:
             return self
         values = np.asarray(x)
@@ -82,7 +82,7 @@ class Histogram(LevelFamily):
         return Histogram(axis_from(self.bins, BinSample(values)).edges)
 
     def bin_codes(self, x: Array) -> Array:
-        """The bin of each value; −1 where it is missing."""
+        """Bin of each value, or −1 where it is missing."""
         codes = np.searchsorted(self.edges[1:-1], x, side="right")
         return np.where(np.isnan(x), -1, codes)
 

@@ -1,4 +1,4 @@
-"""The inverse Gaussian distribution: when a drifting particle first arrives."""
+"""The inverse Gaussian distribution: the first passage time of a Brownian motion with drift."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy.special import erfcx, ndtr
 
 from mercer._stored import floats, stored
 from mercer._typing import Array
-from mercer.families._shapes import ROUNDING
-from mercer.families._support import SMALLEST, not_positive, positive_quantile
+from mercer.families._shapes import SPREAD_OF_ROUNDING
+from mercer.families._support import SMALLEST_DRAW, not_positive, positive_quantile
 from mercer.families.base import Family, refuse_degenerate
 from mercer.families.gaussian import LOG_2PI
 from mercer.families.links import INVERSE_SQUARED, ROOT_2, Link
@@ -38,7 +38,7 @@ class InverseGaussianParameters(NamedTuple):
 class InverseGaussian(Family):
     """p(x) = √(λ/2πx³) exp(−λ(x−μ)²/2μ²x);  T = (x, 1/x),  η = (−λ/2μ², −λ/2),  A = −2√(η₁η₂) − ½ log(−2η₂).
 
-    The link is the canonical one of the mean for a known shape, up to a factor: η = 1/μ².
+    `link` is the canonical link of the mean for a known shape, up to a factor: η = 1/μ².
 
     Examples
     --------
@@ -80,11 +80,11 @@ class InverseGaussian(Family):
         return np.stack([mean, 1 / mean + 1 / shape], axis=-1)
 
     def from_mean(self, mean: Array) -> InverseGaussianParameters:
-        """1/λ is what the mean of 1/x exceeds 1/mean by; data without spread, or with a 0, have none."""
+        """1/λ = E(1/x) − 1/E x; data without spread, or with a 0, have no estimate (`DegenerateDataError`)."""
         refuse_degenerate("an inverse Gaussian", "data that are not all above 0", np.isposinf(mean[..., 1]))
         inverse = 1 / mean[..., 0]
         excess = np.asarray(mean[..., 1] - inverse)
-        refuse_degenerate("an inverse Gaussian", "data without spread", excess <= ROUNDING * inverse)
+        refuse_degenerate("an inverse Gaussian", "data without spread", excess <= SPREAD_OF_ROUNDING * inverse)
         return InverseGaussianParameters(mean[..., 0], 1 / excess)
 
     def log_density_inside(self, x: Array, parameters: InverseGaussianParameters) -> Array:
@@ -105,25 +105,24 @@ class InverseGaussian(Family):
         mean, shape = parameters
         x = np.asarray(x, dtype=float)
         inside = (x > 0) & (x < np.inf)
-        at = np.where(inside, x, 1.0)
-        root = np.sqrt(shape / at)
-        low, high = root * (at - mean) / mean, root * (at + mean) / mean
-        # e^(2λ/μ) Φ(−high), whose factors overflow and vanish together
+        positive = np.where(inside, x, 1.0)
+        root = np.sqrt(shape / positive)
+        low, high = root * (positive - mean) / mean, root * (positive + mean) / mean
+        # e^(2λ/μ) Φ(−high), of which one factor may overflow while the other underflows
         reflected = 0.5 * erfcx(high / ROOT_2) * np.exp(-0.5 * np.square(low))
-        certain = np.where(np.isnan(x), np.nan, np.where(x > 0, 1.0, 0.0))
-        return np.where(inside, ndtr(low) + reflected, certain)
+        at_ends = np.where(np.isnan(x), np.nan, np.where(x > 0, 1.0, 0.0))
+        return np.where(inside, ndtr(low) + reflected, at_ends)
 
     def quantile(self, q: Array, parameters: InverseGaussianParameters) -> Array:
         q, mean, shape = np.broadcast_arrays(np.asarray(q, dtype=float), *parameters)
         inside = (q > 0) & (q < 1)
-        each = InverseGaussianParameters(mean[inside], shape[inside])
-
-        def of(rows: Array) -> InverseGaussianParameters:
-            return InverseGaussianParameters(each.mean[rows], each.shape[rows])
-
+        m, s = mean[inside], shape[inside]
         result = np.where(q == 0, 0.0, np.where(q == 1, np.inf, np.nan))
         result[inside] = positive_quantile(
-            lambda x, rows: self.cdf(x, of(rows)), lambda x, rows: self.log_density(x, of(rows)), q[inside], each.mean
+            lambda x, rows: self.cdf(x, InverseGaussianParameters(m[rows], s[rows])),
+            lambda x, rows: self.log_density(x, InverseGaussianParameters(m[rows], s[rows])),
+            q[inside],
+            m,
         )
         return result
 
@@ -135,7 +134,7 @@ class InverseGaussian(Family):
 
     def sample(self, parameters: InverseGaussianParameters, n: int, rng: np.random.Generator) -> Array:
         mean, shape = np.broadcast_arrays(*parameters)
-        return np.asarray(np.maximum(rng.wald(mean, shape, size=(n, *mean.shape)), SMALLEST))
+        return np.asarray(np.maximum(rng.wald(mean, shape, size=(n, *mean.shape)), SMALLEST_DRAW))
 
     def outside(self, x: Array) -> Array:
         return not_positive(x)

@@ -1,4 +1,4 @@
-"""The categorical distribution: one of K levels."""
+"""The categorical distribution: one of K levels, coded 0 … K−1. Its parameters are also those of other families."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from mercer._stored import floats, stored
 from mercer._typing import Array
 from mercer.families.base import Family
 from mercer.families.links import SOFTMAX, Link
-
-# One of K levels, coded 0 … K−1: what the categorical, the multinomial and the histogram share.
 
 
 @stored(lambda own: own.probabilities.ndim > 0 and own.probabilities.shape[-1] > 0, probabilities=floats())
@@ -34,7 +32,10 @@ class CategoricalParameters(NamedTuple):
 
 
 class LevelFamily(Family):
-    """η = log p,  A = log Σ e^η,  E T = p: the natural parameter with A = 0 among those that give the same p."""
+    """Base class of the categorical, the multinomial and the histogram: η = log p,  A = log Σ e^η,  E T = p.
+
+    Of the η that give the same p, `natural` returns the one with A = 0.
+    """
 
     parameters_type: ClassVar[type[CategoricalParameters]] = CategoricalParameters
 
@@ -60,7 +61,7 @@ class LevelFamily(Family):
 
 
 def one_hot(codes: Array, levels: int) -> Array:
-    """Indicators of the levels on a new last axis; all 0 for a code that is none of them."""
+    """Indicators of the levels on a new last axis; all 0 for a code outside 0 … K−1."""
     return np.asarray(np.asarray(codes)[..., None] == np.arange(levels), dtype=float)
 
 
@@ -76,7 +77,7 @@ def log_probability(codes: Array, parameters: CategoricalParameters) -> Array:
 
 
 def draw(parameters: CategoricalParameters, n: int, rng: np.random.Generator) -> Array:
-    """`n` codes for each leading index; a level of probability 0 is never drawn."""
+    """Draw `n` codes for each leading index; a level of probability 0 is never drawn."""
     cumulative = np.cumsum(parameters.probabilities, axis=-1, dtype=float)
     cumulative /= cumulative[..., -1:]
     leading = cumulative.shape[:-1]
@@ -92,7 +93,7 @@ def draw(parameters: CategoricalParameters, n: int, rng: np.random.Generator) ->
 class Categorical(LevelFamily):
     """p(x) = p_x for a code x = 0, …, K−1;  T = indicators of the levels,  η = log p,  A = log Σ e^η,  b = 1.
 
-    The code −1 means missing. `levels` = K may be left open until parameters or a statistic say it.
+    The code −1 means missing. `levels` = K may be None, where the parameters or a statistic determine it.
 
     Examples
     --------
@@ -115,7 +116,7 @@ class Categorical(LevelFamily):
 
     def sufficient(self, x: Array) -> Array:
         if self.levels is None:
-            raise ValueError("the indicators of a categorical need its number of levels: say Categorical(levels=K).")
+            raise ValueError("the indicators of a categorical need its number of levels: give Categorical(levels=K).")
         return one_hot(x, self.levels)
 
     def log_base(self, x: Array) -> Array:
@@ -130,11 +131,11 @@ class Categorical(LevelFamily):
         return 1.0
 
     def unit_variance(self, mean: Array) -> Array:
-        """Of the indicators of the levels, last."""
+        """Variance of the indicators of the levels, on the last axis."""
         return np.asarray(mean * (1 - mean))
 
     def unit_deviance(self, y: Array, mean: Array) -> Array:
-        """−2 log p of the level seen, where the mean is the probabilities of the levels, last."""
+        """−2 log p of the level y, where the mean holds the probabilities of the levels on the last axis."""
         return -2 * log_probability(np.asarray(y, dtype=float), CategoricalParameters(mean))
 
     def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> CategoricalParameters:
@@ -157,13 +158,13 @@ class Categorical(LevelFamily):
 
     def quantile(self, q: Array, parameters: CategoricalParameters) -> Array:
         shares = np.cumsum(parameters.probabilities, axis=-1, dtype=float)
-        shares[..., -1] = np.inf  # rounding must not put a probability of 1 behind the last
+        shares[..., -1] = np.inf  # a sum that rounds to less than 1 must not put q = 1 beyond the last level
         q = np.asarray(q, dtype=float)
         code = (shares < q[..., None]).sum(axis=-1).astype(float)
         return np.where((q >= 0) & (q <= 1), code, np.nan)
 
     def mean_of(self, parameters: CategoricalParameters) -> Array:
-        """Of the indicators of the levels: their probabilities."""
+        """Mean of the indicators of the levels: their probabilities."""
         return parameters.probabilities
 
     def variance_of(self, parameters: CategoricalParameters) -> Array:

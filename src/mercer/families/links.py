@@ -1,6 +1,9 @@
-"""Links of a share between 0 and 1: logit, probit, cauchit and the complementary log-log.
+"""Links: maps from the mean μ of a response to the linear predictor η, and back.
 
-Each gives log p and log(1 − p) with full relative precision at any η, and so without an epsilon anywhere.
+A loss needs more of a link than its inverse: for extreme η the mean rounds to 0, to 1 or to ∞ while its logarithm, on
+which the loss depends, is an ordinary number. So a link computes three curves over η with their derivatives: the mean
+μ, log μ, and for a share log(1 − μ), each to full relative precision at any η and without an epsilon. Where there is no
+such mean they are NaN, without a warning.
 """
 
 from __future__ import annotations
@@ -23,16 +26,10 @@ if TYPE_CHECKING:
     from mercer.families.base import Family
 
 
-# Links: maps from the mean of a response to the linear predictor η, and back.
-#
-# A loss needs more of a link than its inverse: far out the mean rounds to 0, to 1 or to ∞ while its logarithm, on which
-# the loss depends, is an ordinary number. So a link describes three curves over η with their derivatives: the mean μ,
-# log μ, and for a share of one log(1 − μ). Where there is no such mean they are NaN, without a warning.
-
 Interval = tuple[float, float]
 
-#: an overflow, or a mean that does not exist, shows in the value itself
-silent = np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore")
+#: decorator against warnings: an overflow, or a mean that does not exist, is visible in the result
+no_warnings = np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore")
 
 
 class LinkCurve(NamedTuple):
@@ -44,9 +41,9 @@ class LinkCurve(NamedTuple):
 
 
 class Link(ABC):
-    """η = forward(μ), μ = inverse(η).
+    """Base class of links: η = forward(μ), μ = inverse(η).
 
-    The links of a GLM also have the curves; `slope` is dμ/dη and `bend` d²μ/dη².
+    The links of a GLM also have the three curves; `slope` is dμ/dη and `bend` d²μ/dη².
 
     Examples
     --------
@@ -55,8 +52,9 @@ class Link(ABC):
     (array([0.   , 2.197]), array([1.   , 2.718]))
     """
 
-    #: the open intervals of the means that a link reaches, and of the η that have a mean
+    #: open interval of the means that the link reaches
     means: ClassVar[Interval] = (-np.inf, np.inf)
+    #: open interval of the η that have a mean
     predictors: ClassVar[Interval] = (-np.inf, np.inf)
 
     @property
@@ -73,9 +71,9 @@ class Link(ABC):
 
     def mean_curve(self, eta: Array) -> LinkCurve:
         """μ over η."""
-        raise TypeError(f"{self!r} is no link of a response; use one by name, such as 'log' or 'logit'.")
+        raise TypeError(f"{self!r} is not the link of a response; use one by name, such as 'log' or 'logit'.")
 
-    @silent
+    @no_warnings
     def log_curve(self, eta: Array) -> LinkCurve:
         """log μ over η."""
         mean, first, second = self.mean_curve(eta)
@@ -83,7 +81,7 @@ class Link(ABC):
         rate = first / mean
         return LinkCurve(np.log(mean), rate, second / mean - np.square(rate))
 
-    @silent
+    @no_warnings
     def log_rest_curve(self, eta: Array) -> LinkCurve:
         """log(1 − μ) over η."""
         log_mean, first, second = self.log_curve(eta)
@@ -107,7 +105,7 @@ class Link(ABC):
 
 @dataclass(frozen=True, repr=False)
 class Map(Link):
-    """A canonical link by its two directions alone: it says what η means, and is not used in a GLM."""
+    """Canonical link without curves, given by its two directions; it cannot be the link of a GLM."""
 
     title: str
     to_natural: Callable[[Array], Array]
@@ -124,7 +122,7 @@ class Map(Link):
         return self.to_mean(eta)
 
 
-# Links of a number on the line or above 0: identity, log, powers, and the canonical one of the negative binomial.
+# Links of a mean on the whole line or above 0: identity, log, powers, and the canonical link of the negative binomial.
 
 
 @stored(tag="IdentityLink")
@@ -155,11 +153,11 @@ class Log(Link):
     name: ClassVar[str] = "log"
     means: ClassVar[Interval] = (0.0, np.inf)
 
-    @silent
+    @no_warnings
     def forward(self, mean: Array) -> Array:
         return np.asarray(np.log(mean))
 
-    @silent
+    @no_warnings
     def inverse(self, eta: Array) -> Array:
         return np.asarray(np.exp(eta))
 
@@ -174,7 +172,7 @@ class Log(Link):
 @stored(tag="PowerLink")
 @dataclass(frozen=True, repr=False)
 class Power(Link):
-    """η = μᵏ, for positive means and hence positive η; 1/μ exists for negative ones too."""
+    """η = μᵏ, for positive means and hence positive η; 1/μ is also defined for negative means."""
 
     exponent: float
 
@@ -189,18 +187,18 @@ class Power(Link):
     def name(self) -> str:
         return {-2.0: "inverse squared", -1.0: "inverse", 0.5: "sqrt"}.get(self.exponent, f"μ^{self.exponent:g}")
 
-    @silent
+    @no_warnings
     def forward(self, mean: Array) -> Array:
         return np.asarray(np.power(mean, self.exponent))
 
-    @silent
+    @no_warnings
     def inverse(self, eta: Array) -> Array:
         return np.asarray(np.power(self._inside(eta), 1 / self.exponent))
 
     def _inside(self, eta: Array) -> Array:
         return np.asarray(eta, dtype=float) if self.exponent == -1 else np.where(np.asarray(eta) > 0, eta, np.nan)
 
-    @silent
+    @no_warnings
     def mean_curve(self, eta: Array) -> LinkCurve:
         m, eta = 1 / self.exponent, self._inside(eta)
         return LinkCurve(np.power(eta, m), m * np.power(eta, m - 1), m * (m - 1) * np.power(eta, m - 2))
@@ -209,9 +207,9 @@ class Power(Link):
         return _log_of_power(eta, 1 / self.exponent)
 
 
-@silent
+@no_warnings
 def _log_of_power(eta: Array, m: float) -> LinkCurve:
-    """m log η."""
+    """Curve of log μ = m log η."""
     inverse = 1 / np.where(eta > 0, eta, np.nan)
     return LinkCurve(m * np.log(np.where(eta > 0, eta, np.nan)), m * inverse, -m * inverse * inverse)
 
@@ -219,7 +217,7 @@ def _log_of_power(eta: Array, m: float) -> LinkCurve:
 @stored()
 @dataclass(frozen=True, repr=False)
 class LogOdds(Link):
-    """η = log μ/(μ+r): the canonical link of the negative binomial, for η below 0."""
+    """η = log μ/(μ+r), the canonical link of the negative binomial, for η below 0."""
 
     r: float
 
@@ -230,21 +228,21 @@ class LogOdds(Link):
     def name(self) -> str:
         return f"log μ/(μ+{self.r:g})"
 
-    @silent
+    @no_warnings
     def forward(self, mean: Array) -> Array:
         return np.asarray(-np.log1p(self.r / np.asarray(mean)))
 
-    @silent
+    @no_warnings
     def inverse(self, eta: Array) -> Array:
         return np.where(np.asarray(eta) < 0, self.r / np.expm1(-np.asarray(eta)), np.nan)
 
-    @silent
+    @no_warnings
     def mean_curve(self, eta: Array) -> LinkCurve:
         _, first, second = self.log_curve(eta)
         mean = self.inverse(eta)
         return LinkCurve(mean, mean * first, mean * (np.square(first) + second))
 
-    @silent
+    @no_warnings
     def log_curve(self, eta: Array) -> LinkCurve:
         eta = np.where(eta < 0, eta, np.nan)
         rest = -np.expm1(eta)  # 1 − e^η = r/(μ+r)
@@ -252,7 +250,7 @@ class LogOdds(Link):
 
 
 def exponent_of(link: Link) -> float | None:
-    """The k of η = μᵏ, 0 for the logarithm; None for other links.
+    """Exponent k of η = μᵏ, with 0 for the logarithm; None for other links.
 
     >>> exponent_of(Identity()), exponent_of(Log()), exponent_of(Power(0.5)), exponent_of(LogOdds(2.0))
     (1.0, 0.0, 0.5, None)
@@ -263,16 +261,18 @@ def exponent_of(link: Link) -> float | None:
 
 
 ROOT_2 = float(np.sqrt(2.0))
-#: 1/√2π
+#: density of the standard normal at 0, 1/√2π
 NORMAL_HEIGHT = float(1 / np.sqrt(2 * np.pi))
-#: from here on a continued fraction of so many levels has all digits of the normal tail
-FAR_TAIL, LEVELS = 12.0, 24
-#: where the largest float's logarithm lies
-HIGHEST = 709.78
+#: η below −12 have their tail by a continued fraction
+FAR_TAIL = 12.0
+#: levels of the continued fraction, which is exact in float64 from FAR_TAIL on
+TAIL_FRACTION_LEVELS = 24
+#: logarithm of the largest float64, rounded down
+LARGEST_EXPONENTIAL = 709.78
 
 
 class Symmetric(Link):
-    """inverse(−η) = 1 − inverse(η)."""
+    """Base class of links of a share with inverse(−η) = 1 − inverse(η)."""
 
     means: ClassVar[Interval] = (0.0, 1.0)
 
@@ -294,13 +294,13 @@ class Logit(Symmetric):
     def inverse(self, eta: Array) -> Array:
         return np.asarray(expit(eta))
 
-    @silent
+    @no_warnings
     def mean_curve(self, eta: Array) -> LinkCurve:
         p, q = expit(eta), expit(-eta)
-        slope = p * q  # both factors exact in the tails
+        slope = p * q  # both factors have full precision in the tails
         return LinkCurve(p, slope, slope * (q - p))
 
-    @silent
+    @no_warnings
     def log_curve(self, eta: Array) -> LinkCurve:
         q = expit(-eta)
         return LinkCurve(log_expit(eta), q, -q * expit(eta))
@@ -319,22 +319,22 @@ class Probit(Symmetric):
     def inverse(self, eta: Array) -> Array:
         return np.asarray(ndtr(eta))
 
-    @silent
+    @no_warnings
     def mean_curve(self, eta: Array) -> LinkCurve:
         slope = NORMAL_HEIGHT * np.exp(-0.5 * np.square(eta))
         return LinkCurve(ndtr(eta), slope, -eta * slope)
 
-    @silent
+    @no_warnings
     def log_curve(self, eta: Array) -> LinkCurve:
-        hazard = 2 * NORMAL_HEIGHT / erfcx(-eta / ROOT_2)  # φ/Φ, as both vanish alike
+        hazard = 2 * NORMAL_HEIGHT / erfcx(-eta / ROOT_2)  # φ/Φ, whose numerator and denominator both underflow
         excess = np.where(eta < -FAR_TAIL, _excess(np.maximum(-eta, FAR_TAIL)), eta + hazard)
         return LinkCurve(log_ndtr(eta), hazard, -hazard * excess)
 
 
 def _excess(x: Array) -> Array:
-    """φ(x)/(1 − Φ(x)) − x = 1/(x + 2/(x + 3/(x + …))), whose two terms agree in ever more digits."""
+    """φ(x)/(1 − Φ(x)) − x = 1/(x + 2/(x + 3/(x + …))); the difference itself cancels for large x."""
     fraction = x
-    for level in range(LEVELS, 1, -1):
+    for level in range(TAIL_FRACTION_LEVELS, 1, -1):
         fraction = x + level / fraction
     return np.asarray(1 / fraction)
 
@@ -346,7 +346,7 @@ class Cauchit(Symmetric):
 
     name: ClassVar[str] = "cauchit"
 
-    @silent
+    @no_warnings
     def forward(self, mean: Array) -> Array:
         mean = np.asarray(mean, dtype=float)
         return np.where(mean < 0.5, -1 / np.tan(np.pi * mean), 1 / np.tan(np.pi * (1 - mean)))
@@ -354,12 +354,12 @@ class Cauchit(Symmetric):
     def inverse(self, eta: Array) -> Array:
         return np.asarray(np.arctan2(1.0, -eta) / np.pi)
 
-    @silent
+    @no_warnings
     def mean_curve(self, eta: Array) -> LinkCurve:
         slope = 1 / (np.pi * (1 + np.square(eta)))
         return LinkCurve(self.inverse(eta), slope, -2 * np.pi * slope * (eta * slope))
 
-    @silent
+    @no_warnings
     def log_curve(self, eta: Array) -> LinkCurve:
         p, slope, bend = self.mean_curve(eta)
         rate = slope / p
@@ -370,31 +370,31 @@ class Cauchit(Symmetric):
 @stored()
 @dataclass(frozen=True, repr=False)
 class ComplementaryLogLog(Link):
-    """η = log(−log(1−μ)): the chance of any event, where events come at the rate e^η."""
+    """η = log(−log(1−μ)), where μ is the probability of at least one event at the rate e^η."""
 
     name: ClassVar[str] = "cloglog"
     means: ClassVar[Interval] = (0.0, 1.0)
 
-    @silent
+    @no_warnings
     def forward(self, mean: Array) -> Array:
         return np.asarray(np.log(-np.log1p(-np.asarray(mean))))
 
-    @silent
+    @no_warnings
     def inverse(self, eta: Array) -> Array:
         return np.asarray(-np.expm1(-np.exp(eta)))
 
-    @silent
+    @no_warnings
     def mean_curve(self, eta: Array) -> LinkCurve:
         rate = _rate(eta)
         slope = rate * np.exp(-rate)
         return LinkCurve(-np.expm1(-rate), slope, slope * (1 - rate))
 
-    @silent
+    @no_warnings
     def log_curve(self, eta: Array) -> LinkCurve:
         rate = _rate(eta)
         first = 1 / exprel(rate)
         value = np.where(rate < 1, eta + np.log(exprel(-rate)), np.log1p(-np.exp(-rate)))
-        # 1 − first − rate, where it would cancel by the series of u/(e^u − 1)
+        # 1 − first − rate; where it would cancel, by the series of u/(e^u − 1)
         small = np.minimum(rate, 0.1)
         series = np.polynomial.polynomial.polyval(np.square(small), [-1 / 12, 1 / 720, -1 / 30240, 1 / 1209600])
         change = np.where(rate < 0.1, -small / 2 + np.square(small) * series, 1 - first - rate)
@@ -405,13 +405,13 @@ class ComplementaryLogLog(Link):
         return LinkCurve(-rate, -rate, -rate)
 
 
-@silent
+@no_warnings
 def _rate(eta: Array) -> Array:
-    """e^η, short of the overflow: it is multiplied by what has vanished."""
-    return np.asarray(np.exp(np.minimum(eta, HIGHEST)))
+    """e^η, limited so that it does not overflow: where it is that large, it is multiplied by 0."""
+    return np.asarray(np.exp(np.minimum(eta, LARGEST_EXPONENTIAL)))
 
 
-# The links there are, and the choice of one by its name.
+# The links by name.
 #
 # | link | η | means it reaches | η that have a mean |
 # | --- | --- | --- | --- |
@@ -439,10 +439,10 @@ INVERSE = Power(-1.0)
 INVERSE_SQUARED = Power(-2.0)
 SQRT = Power(0.5)
 NEGATIVE_INVERSE = constant("NEGATIVE_INVERSE", Map("negative inverse", _negative_reciprocal, _negative_reciprocal))
-#: over the last axis; log p is the one inverse image whose log-partition is 0
+#: softmax over the last axis; `forward` returns log p, the preimage of p whose log-partition is 0
 SOFTMAX = constant("SOFTMAX", Map("softmax", np.log, _softmax))
 
-#: the links of a GLM by name
+#: links of a GLM by name
 LINKS: dict[str, Link] = {
     "identity": IDENTITY,
     "log": LOG,
@@ -457,7 +457,7 @@ LINKS: dict[str, Link] = {
 
 
 def power_link(exponent: float) -> Link:
-    """η = μᵏ, or log μ for k = 0.
+    """Return the link η = μᵏ, or log μ for k = 0.
 
     Examples
     --------
@@ -468,7 +468,7 @@ def power_link(exponent: float) -> Link:
 
 
 def link_from(link: object, family: Family) -> Link:
-    """A link from its name, "canonical" for the family's own, or the link itself.
+    """Return the link of a name, the family's own for "canonical", or a Link object unchanged.
 
     Examples
     --------
@@ -483,7 +483,7 @@ def link_from(link: object, family: Family) -> Link:
     if isinstance(link, str) and link in LINKS:
         return LINKS[link]
     if not isinstance(link, str):
-        raise LinkError(f"{link!r} is no link; give a Link object, 'canonical', or one of {', '.join(LINKS)}.")
+        raise LinkError(f"{link!r} is not a link; give a Link object, 'canonical', or one of {', '.join(LINKS)}.")
     raise LinkError(
-        f"no link is called {link!r}. {did_you_mean(link, ['canonical', *LINKS])} A Link object will do too."
+        f"no link is called {link!r}. {did_you_mean(link, ['canonical', *LINKS])} A Link object is accepted, too."
     )

@@ -1,4 +1,4 @@
-"""The log-normal distribution: a positive number whose logarithm is normal."""
+"""The log-normal distribution: log x is normal."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class LogNormal(Family):
         return np.asarray(NORMAL.log_density_inside(log_x, GaussianParameters(*parameters)) - log_x)
 
     def fit(self, statistic: MomentStatistic, prior: Prior | None = None) -> LogNormalParameters:
-        """Mean and variance of log x, of which `statistic` holds the moments."""
+        """Mean and variance of log x from its moments."""
         refuse_degenerate("a log-normal", "data that are not all above 0", np.isinf(statistic.mean))
         return LogNormalParameters(*NORMAL.fit(statistic, prior))
 

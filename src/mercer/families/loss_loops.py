@@ -1,7 +1,7 @@
-"""Losses of responses and their slopes, row by row in one pass: the pairs of family and link that most fits use.
+"""Compiled losses of responses and their slopes, row by row in one pass, for the most common families and links.
 
-A loss is a NamedTuple; `row` is what it costs, chosen by its type. All are half the unit deviance, equal to
-`families._row_loss` to rounding, and true to their slopes where the mean is beyond all floats.
+A loss is a NamedTuple, and `row` dispatches on its type. All losses are half the unit deviance, equal to those of
+`families.losses` to rounding, and consistent with their slopes where the mean overflows.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 from mercer._jit import jit, overload
 from mercer._jit.scalar import deviance, exp, log, logistic
 
-#: terms of the series of a Tweedie loss where y is close to μ
-TERMS, NEAR = 16, 0.5
-#: beyond, a mean or its inverse may not be a float
-FAR = 600.0
+#: |log μ/y| below which a loss is computed by its series, as the closed form cancels
+SERIES_BELOW = 0.5
+#: terms of that series: the first one left out is below 0.5¹⁸/18!
+SERIES_TERMS = 16
+#: |log μ/y| beyond which single terms of a loss may overflow
+OVERFLOW_FROM = 600.0
 
 
 class GaussianIdentity(NamedTuple):
@@ -51,12 +53,17 @@ class TweedieLog(NamedTuple):
     @classmethod
     def of(cls, power: float) -> TweedieLog:
         a, b = 2.0 - power, 1.0 - power
-        coefficients, difference, before, factorial = [], 1.0, 0.0, 2.0
-        for k in range(2, TERMS + 2):
-            coefficients.append(difference / factorial)
-            difference, before = (a + b) * difference - a * b * before, difference
-            factorial *= k + 1
-        return cls(a, b, tuple(reversed(coefficients)))
+        return cls(a, b, tuple(reversed(power_series(a, b))))
+
+
+def power_series(a: float, b: float) -> list[float]:
+    """Coefficients (aᵏ⁻¹ − bᵏ⁻¹)/k! of u², u³, … in the power loss at y = 1, u = log μ, where a − b = 1."""
+    coefficients, difference, before, factorial = [], 1.0, 0.0, 2.0
+    for k in range(2, SERIES_TERMS + 2):
+        coefficients.append(difference / factorial)
+        difference, before = (a + b) * difference - a * b * before, difference
+        factorial *= k + 1
+    return coefficients
 
 
 @jit
@@ -96,13 +103,13 @@ def negative_binomial_log(loss, y, eta):  # type: ignore[no-untyped-def]
     total = y + r
     log_total = log(total)
     value = deviance(y, total * q, log(y) - log_total + log_q) + deviance(r, total * p, loss.log_r - log_total + log_p)
-    # by the mean itself, where that is a number: r q would have lost the digits that log r costs
-    return value, ((exp(eta) - y) * p if abs(s) < FAR else r * q - y * p), r * q
+    # by the mean e^η where it is finite: r q has lost the digits that the rounding of log r costs
+    return value, ((exp(eta) - y) * p if abs(s) < OVERFLOW_FROM else r * q - y * p), r * q
 
 
 @jit(forceinline=True)
 def _polynomial(c, u):  # type: ignore[no-untyped-def]
-    """Term by term: a loop within the loop over rows would not be vectorised."""
+    """Polynomial written out, as an inner loop would keep the loop over rows from being vectorized."""
     p = ((c[0] * u + c[1]) * u + c[2]) * u + c[3]
     p = (((p * u + c[4]) * u + c[5]) * u + c[6]) * u + c[7]
     p = (((p * u + c[8]) * u + c[9]) * u + c[10]) * u + c[11]
@@ -118,11 +125,12 @@ def tweedie_log(loss, y, eta):  # type: ignore[no-untyped-def]
     u = eta - log_y
     near = y_a * (u * u * _polynomial(loss.series, u))
     far = mu_a / a - y * mu_b / b + y_a / (a * b)
-    value = near if abs(u) < NEAR else far
+    value = near if abs(u) < SERIES_BELOW else far
     return (mu_a / a if y == 0.0 else value), mu_a - (0.0 if y == 0.0 else y * mu_b), mu_a
 
 
-ROWS: dict[type[Any], Any] = {
+#: the loop of each loss
+ROW_OF_LOSS: dict[type[Any], Any] = {
     GaussianIdentity: gaussian_identity,
     BernoulliLogit: bernoulli_logit,
     PoissonLog: poisson_log,
@@ -134,12 +142,12 @@ ROWS: dict[type[Any], Any] = {
 
 def row(loss: Any, y: Any, eta: Any) -> Any:
     """Loss, ∂loss/∂η and E ∂²loss/∂η² of one row."""
-    return ROWS[type(loss)](loss, y, eta)
+    return ROW_OF_LOSS[type(loss)](loss, y, eta)
 
 
 @overload(row)
 def _row(loss, y, eta):  # type: ignore[no-untyped-def]
-    return ROWS[loss.instance_class].plain
+    return ROW_OF_LOSS[loss.instance_class].plain
 
 
 @jit

@@ -1,4 +1,4 @@
-"""The loss of successes among trials, computed from log p and log(1 − p): both exist where p rounds to 0 or 1."""
+"""Losses of responses: half the unit deviance of a row as a function of η, without losing digits in the tails."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ from mercer.families.links import (
     exponent_of,
 )
 from mercer.families.loss_loops import (
+    OVERFLOW_FROM,
+    SERIES_BELOW,
     BernoulliLogit,
     GammaLog,
     GaussianIdentity,
     NegativeBinomialLog,
     PoissonLog,
     TweedieLog,
+    power_series,
 )
 
-# What a response costs: half its unit deviance as a function of η, without losing digits in the tails.
-
-#: means and probabilities below this may have lost digits to underflow
-SMALLEST = float(np.finfo(float).tiny)
+#: smallest normal float64; means and probabilities below may have lost digits to underflow
+SMALLEST_NORMAL_MEAN = float(np.finfo(float).tiny)
 
 
 class ResponseRows(NamedTuple):
@@ -46,20 +47,20 @@ class ResponseRows(NamedTuple):
 
 
 class RowLoss(ABC):
-    """½ d(y, μ) of a variance function V, where μ is a link's inverse at η.
+    """Base class of losses ½ d(y, μ) of a variance function V, where μ is the inverse of a link at η.
 
-    Its slope and expected curvature in η are −(y − μ)/V(μ) · dμ/dη and (dμ/dη)²/V(μ); how to compute them depends on
-    where μ can lie. Where η has no mean in that range, all are NaN.
+    The slope and the expected curvature in η are −(y − μ)/V(μ) · dμ/dη and (dμ/dη)²/V(μ); how they are computed
+    depends on the range of μ. Where η has no mean in that range, all are NaN.
     """
 
     @property
     @abstractmethod
     def means(self) -> Interval:
-        """The open interval of the means."""
+        """Open interval of the means."""
 
     @abstractmethod
     def lower(self, link: Link) -> Any:
-        """The NamedTuple of the loop in `_jit.families.losses` that computes `rows` through this link; or None."""
+        """NamedTuple of `families.loss_loops` whose loop computes `rows` through this link, or None."""
 
     @abstractmethod
     def variance(self, mean: Array) -> Array:
@@ -79,17 +80,17 @@ class RowLoss(ABC):
 
     @abstractmethod
     def observed(self, y: Array, eta: Array, link: Link) -> Array:
-        """∂²loss/∂η² at the response that was seen."""
+        """∂²loss/∂η² at the observed response."""
 
     @abstractmethod
     def is_convex(self, link: Link) -> bool:
-        """Whether the loss is known to be convex in η, for every response of the support, on an interval of η.
+        """Return whether the loss is known to be convex in η, for every response of the support, on an interval of η.
 
-        Only then is a point without a gradient the minimum. The laws are in `tests/families/test_convexity.py`.
+        Only then is a point of zero gradient the minimum. The laws are in `tests/families/test_convexity.py`.
         """
 
     def level(self, y: Array, offset: Array, weight: Array | None, link: Link) -> float:
-        """The b for which Σ weight · loss is least at η = b + offset; NaN where it has no closed form."""
+        """Intercept b that minimizes Σ weight · loss at η = b + offset; NaN where it has no closed form."""
         return np.nan
 
 
@@ -103,7 +104,7 @@ class SquaredLoss(RowLoss):
         return GaussianIdentity() if link == Identity() else None
 
     def is_convex(self, link: Link) -> bool:
-        """(μ − y)²: only of η itself, as μ' ² + (μ − y) μ'' is negative for some y unless μ'' = 0."""
+        """Return whether μ is linear in η: else μ'² + (μ − y) μ'' is negative for some y."""
         return exponent_of(link) == 1
 
     def variance(self, mean: Array) -> Array:
@@ -125,34 +126,29 @@ class SquaredLoss(RowLoss):
         return np.asarray(np.square(slope) + (mu - y) * bend)
 
 
-# Arrays in the one form that loops are compiled for.
+# Arrays in the form that the loops are compiled for.
 
-#: what compiled loops take for "every row weighs 1"
-ALL_ONES = np.zeros(0)
+#: weights of rows that all have weight 1, as compiled loops take them
+NO_WEIGHTS = np.zeros(0)
 
 
 def as_vector(values: Array, dtype: Any = np.float64) -> Array:
-    """Contiguous and writable; a copy only where it is neither."""
+    """Return the values as a contiguous and writable array, copied only if necessary."""
     return np.require(values, dtype, ["C", "W"])
 
 
 def as_weight(weight: Array | None) -> Array:
-    """Weights as a vector, and nothing at all where all are 1."""
-    return ALL_ONES if weight is None else as_vector(weight)
+    """Return weights as a vector, or an empty array for None (all weights 1)."""
+    return NO_WEIGHTS if weight is None else as_vector(weight)
 
 
-# Losses of a mean above 0, computed from its logarithm t: at t = ±800, where no float holds the mean, they exist.
+# Losses of a mean above 0 as functions of its logarithm t: they are finite at t = ±800, where the mean is not.
 #
-# With t over η given by the link, ∂/∂η is the chain rule: L'(t) t' and L''(t) t'² + L'(t) t''.
-
-#: below this |log μ/y| (times the powers) the loss is a series, beyond the second its terms may overflow
-NEAR, FAR = 0.5, 600.0
-#: terms of that series: 0.5²²/22! is nothing
-TERMS = 16
+# With t over η given by the link, ∂/∂η follows from the chain rule: L'(t) t' and L''(t) t'² + L'(t) t''.
 
 
 class PositiveLoss(RowLoss):
-    """A loss as a function of t = log μ."""
+    """Base class of losses that are functions of t = log μ."""
 
     means: ClassVar[Interval] = (0.0, np.inf)
 
@@ -178,7 +174,7 @@ class PositiveLoss(RowLoss):
 
     def rows(self, y: Array, eta: Array, link: Link) -> ResponseRows:
         (t, slope, _), mu = link.log_curve(eta), link.inverse(eta)
-        # the slope in two steps: its square may overflow where the product does not
+        # multiplied by the slope twice, as its square may overflow where the product does not
         return ResponseRows(self._loss(y, t, mu), self._first(y, t, mu) * slope, self._expected(t) * slope * slope)
 
     def losses(self, y: Array, eta: Array, link: Link) -> Array:
@@ -193,7 +189,7 @@ class PositiveLoss(RowLoss):
 class PowerLoss(PositiveLoss):
     """V = μᵖ: Poisson (1), compound Poisson (1 < p < 2), gamma (2), inverse Gaussian (3).
 
-    With a = 2 − p and b = 1 − p the loss is yᵃ/ab − y e^bt/b + e^at/a, without its first term where y ≤ 0.
+    With a = 2 − p and b = 1 − p the loss is yᵃ/ab − y e^bt/b + e^at/a, without the first term where y ≤ 0.
     """
 
     power: float
@@ -206,10 +202,10 @@ class PowerLoss(PositiveLoss):
         return TweedieLog.of(self.power)
 
     def is_convex(self, link: Link) -> bool:
-        """With η = μᵏ and m = 1/k, ∂²/∂η² = m (am − 1) ηᵃᵐ⁻² + m (1 − bm) y ηᵇᵐ⁻²; with η = log μ, a e^aη − b y e^bη.
+        """Return whether ∂²/∂η² has no negative coefficient: 1 − p ≤ k ≤ 2 − p, with k = 0 for the log.
 
-        No coefficient is negative where 1 − p ≤ k ≤ 2 − p, with k = 0 for the logarithm. Responses below 0, of a power
-        below 0, leave only k = 1 − p, where the second one vanishes.
+        With η = μᵏ and m = 1/k, ∂²/∂η² = m (am − 1) ηᵃᵐ⁻² + m (1 − bm) y ηᵇᵐ⁻²; with η = log μ, a e^aη − b y e^bη.
+        A power below 0 allows responses below 0, where only k = 1 − p is convex: its second coefficient is 0.
         """
         k = exponent_of(link)
         if k is None:
@@ -220,32 +216,33 @@ class PowerLoss(PositiveLoss):
         return np.asarray(np.power(mean, self.power))
 
     def level(self, y: Array, offset: Array, weight: Array | None, link: Link) -> float:
-        """Under the logarithm e^b = Σ w y e^(1 − p)o / Σ w e^(2 − p)o, in logarithms."""
+        """With the log link, e^b = Σ w y e^(1 − p)o / Σ w e^(2 − p)o, computed in logarithms."""
         if link != Log():
             return np.nan
         with np.errstate(all="ignore"):
-            counted = np.zeros(len(y)) if weight is None else np.log(weight)
-            seen = _log_sum(counted + np.log(y) + (1 - self.power) * offset)
-            return seen - _log_sum(counted + (2 - self.power) * offset)
+            log_weight = np.zeros(len(y)) if weight is None else np.log(weight)
+            numerator = _log_sum(log_weight + np.log(y) + (1 - self.power) * offset)
+            return numerator - _log_sum(log_weight + (2 - self.power) * offset)
 
     def _loss(self, y: Array, t: Array, mu: Array) -> Array:
         a, b = 2 - self.power, 1 - self.power
         positive = np.where(y > 0, y, 1.0)
         difference = (mu - positive) / positive
-        # log μ/y, in which t alone would have cost digits
+        # log μ/y; t − log y would cancel where μ is close to y
         u = np.where(np.abs(difference) < 0.5, np.log1p(difference), t - np.log(positive))
-        steep = max(abs(a), abs(b), 1.0) * np.abs(u)
-        loss = np.where(steep < NEAR, np.power(positive, a) * _near(u, a, b), self._away(positive, mu, u))
-        if (steep >= FAR).any():
-            loss = np.where(steep >= FAR, self._far(positive, t, u), loss)
+        exponent = max(abs(a), abs(b), 1.0) * np.abs(u)
+        series = np.power(positive, a) * np.polynomial.polynomial.polyval(u, [0.0, 0.0, *power_series(a, b)])
+        loss = np.where(exponent < SERIES_BELOW, series, self._closed_form(positive, mu, u))
+        if (exponent >= OVERFLOW_FROM).any():
+            loss = np.where(exponent >= OVERFLOW_FROM, self._term_by_term(positive, t, u), loss)
         if (y > 0).all():
             return loss
-        # 0 · e^bt is 0 also where the exponential overflows
+        # y e^bt is 0 for y = 0 also where the exponential overflows
         rest = np.exp(a * t) / a - (np.where(y < 0, y * np.exp(b * t), 0.0) / b if self.power < 1 else 0.0)
         return np.where(y > 0, loss, rest)
 
-    def _away(self, y: Array, mu: Array, u: Array) -> Array:
-        """Where y and μ differ by so much that nothing cancels."""
+    def _closed_form(self, y: Array, mu: Array, u: Array) -> Array:
+        """Loss where y and μ are so far apart that nothing cancels."""
         if self.power == 1:
             return np.asarray(mu - y - y * u)
         if self.power == 2:
@@ -253,8 +250,8 @@ class PowerLoss(PositiveLoss):
         a, b = 2 - self.power, 1 - self.power
         return np.asarray(np.power(y, a) * u * (exprel(a * u) - exprel(b * u)))
 
-    def _far(self, y: Array, t: Array, u: Array) -> Array:
-        """Where the terms are as far apart as numbers go, each by itself: none may be ∞ − ∞."""
+    def _term_by_term(self, y: Array, t: Array, u: Array) -> Array:
+        """Loss where single terms may overflow, combined so that ∞ − ∞ does not occur."""
         if self.power in (1, 2):
             return np.asarray(np.exp(t) - y - y * u if self.power == 1 else y * np.exp(-t) + u - 1)
         a, b = 2 - self.power, 1 - self.power
@@ -269,8 +266,8 @@ class PowerLoss(PositiveLoss):
             return np.asarray(mu - y)
         scale = np.exp(b * t)
         first = (mu - y) * scale
-        if not (ordinary := np.isfinite(first) & (mu > SMALLEST)).all():
-            first = np.where(ordinary, first, np.exp(a * t) - _grown(y, b * t))
+        if not (normal := np.isfinite(first) & (mu > SMALLEST_NORMAL_MEAN)).all():
+            first = np.where(normal, first, np.exp(a * t) - _times_exp(y, b * t))
         return np.asarray(first)
 
     def _expected(self, t: Array) -> Array:
@@ -278,27 +275,17 @@ class PowerLoss(PositiveLoss):
 
     def _observed(self, y: Array, t: Array) -> Array:
         a, b = 2 - self.power, 1 - self.power
-        return np.asarray(a * np.exp(a * t) - b * _grown(y, b * t))
+        return np.asarray(a * np.exp(a * t) - b * _times_exp(y, b * t))
 
 
-def _grown(y: Array, exponent: Array) -> Array:
+def _times_exp(y: Array, exponent: Array) -> Array:
     """y e^x, also where the exponential alone overflows."""
     return np.where(y == 0, 0.0, np.sign(y) * np.exp(exponent + np.log(np.abs(y))))
 
 
-def _near(u: Array, a: float, b: float) -> Array:
-    """Σ uᵏ/k! (aᵏ⁻¹ − bᵏ⁻¹) from k = 2, where a − b = 1: the loss for y = 1 near μ = 1, without a difference."""
-    coefficients, difference, before, factorial = [0.0, 0.0], 1.0, 0.0, 2.0
-    for k in range(2, TERMS + 2):
-        coefficients.append(difference / factorial)
-        difference, before = (a + b) * difference - a * b * before, difference
-        factorial *= k + 1
-    return np.asarray(np.polynomial.polynomial.polyval(u, coefficients))
-
-
 @dataclass(frozen=True)
 class OverdispersedLoss(PositiveLoss):
-    """V = μ + μ²/r: the negative binomial. In q = μ/(μ+r) it is a binomial's of y and r among y + r."""
+    """V = μ + μ²/r: negative binomial. In q = μ/(μ+r) it is the loss of a binomial, y and r among y + r trials."""
 
     r: float
 
@@ -306,7 +293,7 @@ class OverdispersedLoss(PositiveLoss):
         return NegativeBinomialLog(float(self.r), float(np.log(self.r))) if link == Log() else None
 
     def is_convex(self, link: Link) -> bool:
-        """(y + r) log(r + e^η) − yη, and of the canonical link −yη − r log(1 − e^η)."""
+        """Return whether the link is log, with (y + r) log(r + e^η) − yη, or canonical, with −yη − r log(1 − e^η)."""
         return link in (Log(), LogOdds(self.r))
 
     def variance(self, mean: Array) -> Array:
@@ -316,7 +303,7 @@ class OverdispersedLoss(PositiveLoss):
         s, total = t - np.log(self.r), self.r + y
         q, p = expit(s), expit(-s)
         near = deviance(y, total * q) + deviance(np.full(np.shape(y), self.r), total * p)
-        if (extreme := (np.abs(s) > FAR)).any():
+        if (extreme := (np.abs(s) > OVERFLOW_FROM)).any():
             apart = -xlog1py(y, self.r / y) - xlog1py(self.r, y / self.r) - self.r * log_expit(-s)
             return np.where(extreme, apart - np.where(y == 0, 0.0, y * log_expit(s)), near)
         return np.asarray(near)
@@ -324,7 +311,7 @@ class OverdispersedLoss(PositiveLoss):
     def _first(self, y: Array, t: Array, mu: Array) -> Array:
         s = t - np.log(self.r)
         p = expit(-s)
-        return np.asarray(np.where(np.abs(s) < FAR, (mu - y) * p, self.r * expit(s) - y * p))
+        return np.asarray(np.where(np.abs(s) < OVERFLOW_FROM, (mu - y) * p, self.r * expit(s) - y * p))
 
     def _expected(self, t: Array) -> Array:
         return np.asarray(self.r * expit(t - np.log(self.r)))
@@ -335,16 +322,17 @@ class OverdispersedLoss(PositiveLoss):
 
 
 def _log_sum(logarithms: Array) -> float:
-    """log Σ exp; scipy's takes several times as long."""
+    """log Σ exp; SciPy's logsumexp takes several times as long."""
     top = logarithms.max()
     return float(top + np.log(np.exp(logarithms - top).sum()))
 
 
 @dataclass(frozen=True)
 class ShareLoss(RowLoss):
-    """V = μ(1 − μ/N): the link is one of the share μ/N.
+    """V = μ(1 − μ/N): Bernoulli and binomial, with a link of the share μ/N.
 
-    `binary` promises responses of 0 or 1, which have a faster way.
+    Computed from log p and log(1 − p), which are finite where p rounds to 0 or 1. `binary` promises responses of 0 or
+    1, which have a compiled loop.
     """
 
     trials: int
@@ -354,7 +342,7 @@ class ShareLoss(RowLoss):
         return BernoulliLogit() if self.binary and link == Logit() else None
 
     def is_convex(self, link: Link) -> bool:
-        """Where log p and log(1 − p) are both concave: for p = η^(1/k) if 0 ≤ k ≤ 1, with k = 0 for the logarithm."""
+        """Return whether log p and log(1 − p) are concave: for p = η^(1/k) if 0 ≤ k ≤ 1, with k = 0 for the log."""
         k = exponent_of(link)
         return isinstance(link, Logit | Probit | ComplementaryLogLog) if k is None else 0 <= k <= 1
 
@@ -383,11 +371,11 @@ class ShareLoss(RowLoss):
         between = (y > 0) & (rest > 0)
         if not between.any():
             return away
-        # less what a perfect fit would leave; where both chances are numbers, without subtracting large ones
+        # subtract the loss of a perfect fit; where p and q are normal numbers, by a formula without cancellation
         away = away + xlogy(y, y / self.trials) + xlogy(rest, rest / self.trials)
         q = np.exp(log_q)
         near = deviance(y, self.trials * p) + deviance(rest, self.trials * q)
-        return np.where(between & (p > SMALLEST) & (q > SMALLEST), near, away)
+        return np.where(between & (p > SMALLEST_NORMAL_MEAN) & (q > SMALLEST_NORMAL_MEAN), near, away)
 
     def observed(self, y: Array, eta: Array, link: Link) -> Array:
         success, failure = link.log_curve(eta), link.log_rest_curve(eta)
@@ -395,5 +383,5 @@ class ShareLoss(RowLoss):
 
 
 def _times(count: Array, logarithm: Array) -> Array:
-    """count · logarithm, where what did not happen costs nothing however unlikely it was."""
+    """count · logarithm, with 0 · (−∞) = 0."""
     return np.where((count == 0) & ~np.isnan(logarithm), 0.0, count * logarithm)

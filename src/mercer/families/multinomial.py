@@ -1,4 +1,4 @@
-"""The multinomial distribution: how often each of V words turns up in a row."""
+"""The multinomial distribution: counts of V words in a row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mercer.families.levels import CategoricalParameters, LevelFamily
 
 
 class _PerTrial(NamedTuple):
-    """Statistic of rows of any length, seen trial by trial: how many, and the share of each word."""
+    """Statistic per trial of rows of any length: the number of trials, and the share of each word."""
 
     weight: Array
     mean: Array
@@ -27,8 +27,8 @@ class _PerTrial(NamedTuple):
 class Multinomial(LevelFamily):
     """p(x) = N! Π p_wˣ / x_w!;  T = x,  η = log p,  A = N log Σ e^η,  b = Γ(N+1) / Π Γ(x_w+1).
 
-    By Γ, so that fractional counts work. With `trials` None the density is conditional on the row's own length N; T, A,
-    the mean parameter and the strength of a prior are then counted per trial (per word), not per row.
+    Factorials are Γ functions, so that counts may be fractional. With `trials` None the density is conditional on the
+    length N of the row; T, A, the mean parameter and the strength of a prior are then per trial (word), not per row.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Multinomial(LevelFamily):
         return CategoricalParameters(np.asarray(mean / mean.sum(axis=-1, keepdims=True)))
 
     def fit(self, statistic: SufficientStatistic, prior: Prior | None = None) -> CategoricalParameters:
-        """Shares of the words among all that were counted, the imagined ones of a prior included."""
+        """Shares of the words among all words, the imagined words of a prior included."""
         if self.trials is not None:
             return self.from_mean(mean_with_prior(self, statistic, prior))
         mean = np.asarray(statistic.mean, dtype=float)
@@ -88,7 +88,7 @@ class Multinomial(LevelFamily):
         *,
         length: int | Array | None = None,
     ) -> Array:
-        """`n` rows; without `trials`, of the given `length` (one for all, or one for each of the n)."""
+        """Draw `n` rows; without `trials`, of the given `length` (one number, or one for each row)."""
         length = self.trials if length is None else length
         if length is None:
             raise ValueError("a multinomial without `trials` needs the length of the rows to sample: give `length`.")

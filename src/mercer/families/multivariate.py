@@ -17,20 +17,20 @@ from mercer.families.base import Family, Prior, SufficientStatistic, moments_wit
 from mercer.families.gaussian import LOG_2PI
 from mercer.families.links import IDENTITY, Link
 
-# Covariance matrices: their Cholesky factors, and which columns make one singular.
+# Cholesky factors of covariance matrices, and the columns that make one singular.
 
-#: eigenvalues of a d × d correlation matrix below d times this are zero to rounding
-ROUNDING = 4 * float(np.finfo(float).eps)
+#: eigenvalues of a d × d correlation matrix below d times this are zero up to rounding
+ZERO_EIGENVALUE = 4 * float(np.finfo(float).eps)
 
-#: a pivot so many times as large as an eigenvalue that is zero may still belong to one: it is looked for
-DOUBTFUL = 1e4
+#: pivots below this multiple of a zero eigenvalue have the eigenvalues computed, as the pivot alone does not decide
+DOUBTFUL_PIVOT = 1e4
 
-#: columns with a smaller part in every dependence have none
-NEGLIGIBLE = 1e-6
+#: columns whose coefficients in all null vectors are smaller than this do not take part in a dependence
+NEGLIGIBLE_COEFFICIENT = 1e-6
 
 
 def collinear_columns(covariance: Array) -> tuple[int, ...]:
-    """Indices of the columns that take part in a linear dependence; a constant column is one by itself.
+    """Indices of the columns that take part in a linear dependence; a constant column always does.
 
     Examples
     --------
@@ -40,18 +40,18 @@ def collinear_columns(covariance: Array) -> tuple[int, ...]:
     (0, 1)
     """
     covariance = np.asarray(covariance, dtype=float)
-    scale = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))  # which rounding may have left below
+    scale = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))  # rounding may leave a variance below 0
     constant = ~(scale > 0)
     unit = np.where(constant, 1.0, scale)
     correlation = covariance / unit[:, None] / unit
     correlation[constant] = correlation[:, constant] = 0.0
     eigenvalues, vectors = np.linalg.eigh(correlation)
-    dependences = vectors[:, eigenvalues <= len(scale) * ROUNDING]
-    return tuple(np.flatnonzero(np.linalg.norm(dependences, axis=1) > NEGLIGIBLE).tolist())
+    null_vectors = vectors[:, eigenvalues <= len(scale) * ZERO_EIGENVALUE]
+    return tuple(np.flatnonzero(np.linalg.norm(null_vectors, axis=1) > NEGLIGIBLE_COEFFICIENT).tolist())
 
 
 def singular_covariance(covariance: Array, names: Sequence[str] | None = None) -> SingularCovarianceError:
-    """The error to raise for a covariance matrix without an inverse; columns by name, or by index without names."""
+    """Build the error for a covariance matrix without an inverse; it lists columns by name, or else by index."""
     columns = collinear_columns(covariance)
     listed = ", ".join(str(j) if names is None else repr(names[j]) for j in columns[:10])
     more = ", …" if len(columns) > 10 else ""
@@ -62,14 +62,14 @@ def singular_covariance(covariance: Array, names: Sequence[str] | None = None) -
 
 
 def cholesky(covariance: Array, names: Sequence[str] | None = None) -> Array:
-    """Lower Cholesky factors of covariance matrices (last two axes), or the error that names the collinear columns.
+    """Lower Cholesky factors of covariance matrices (last two axes); an error names the collinear columns.
 
-    Columns are scaled to unit variance first, so that units do not decide what counts as singular; eigenvalues do, as
-    the last pivot of a singular matrix is rounding that elimination has magnified: other orders of rows leave others.
+    Columns are scaled to unit variance first, so that the test of singularity does not depend on units. It is made by
+    eigenvalues, as the last pivot of a singular matrix is amplified rounding, which depends on the order of the rows.
     """
     covariance = np.asarray(covariance, dtype=float)
     variance = np.diagonal(covariance, axis1=-2, axis2=-1)
-    scale = np.sqrt(np.maximum(variance, 0.0))  # rounding may have left one below 0
+    scale = np.sqrt(np.maximum(variance, 0.0))  # rounding may leave a variance below 0
     if not (scale > 0).all():
         raise singular_covariance(_first(covariance, ~(scale > 0).all(axis=-1)), names)
     correlation = covariance / scale[..., :, None] / scale[..., None, :]
@@ -78,9 +78,9 @@ def cholesky(covariance: Array, names: Sequence[str] | None = None) -> Array:
     except np.linalg.LinAlgError:
         smallest = np.linalg.eigvalsh(correlation)[..., 0]
         raise singular_covariance(_first(covariance, smallest == smallest.min()), names) from None
-    zero = factor.shape[-1] * ROUNDING
+    zero = factor.shape[-1] * ZERO_EIGENVALUE
     pivots = np.square(np.diagonal(factor, axis1=-2, axis2=-1))
-    if (pivots <= DOUBTFUL * zero).any() and (singular := np.linalg.eigvalsh(correlation)[..., 0] <= zero).any():
+    if (pivots <= DOUBTFUL_PIVOT * zero).any() and (singular := np.linalg.eigvalsh(correlation)[..., 0] <= zero).any():
         raise singular_covariance(_first(covariance, singular), names)
     return np.asarray(scale[..., :, None] * factor)
 
@@ -89,13 +89,13 @@ def _first(covariances: Array, which: Array) -> Array:
     return np.asarray(covariances.reshape(-1, *covariances.shape[-2:])[np.flatnonzero(which)[0]])
 
 
-# Which entries of a row are missing: the patterns that some rows have.
+# Patterns of missing entries.
 
 
 def distinct_patterns(mask: Array) -> tuple[Array, Array]:
-    """The different rows of a boolean matrix, and which of them each row is.
+    """Distinct rows of a boolean matrix, and the index of each row among them.
 
-    Rows are compared as bits, 64 columns to an integer, whatever their number.
+    Rows are compared as bits, 64 columns per integer, for any number of columns.
 
     Examples
     --------
@@ -126,21 +126,24 @@ def marginal_log_density(x: Array, mean: Array, covariance: Array) -> Array:
     means = np.broadcast_to(mean, (*leading, d)).reshape(-1, d)
     covariances = np.broadcast_to(covariance, (*leading, d, d)).reshape(-1, d, d)
     patterns, pattern = _patterns(np.isnan(x))
-    # which pattern and which parameters, as one number for each entry of the result
+    # pattern and parameters of each entry of the result, as one number
     kind = len(means) * pattern + np.arange(len(means)).reshape(leading)
     rows = np.broadcast_to(x, (*kind.shape, d)).reshape(-1, d)
     result = np.zeros(len(rows))
-    for group in _equal(kind.ravel()):
+    order = np.argsort(kind.ravel(), kind="stable")
+    for group in np.split(order, np.flatnonzero(np.diff(kind.ravel()[order])) + 1):
+        if not group.size:
+            continue
         p, k = divmod(int(kind.flat[group[0]]), len(means))
-        seen = np.flatnonzero(~patterns[p])
-        if seen.size:
-            difference = rows[np.ix_(group, seen)] - means[k, seen]
-            result[group] = _log_density(difference, covariances[k][np.ix_(seen, seen)])
+        present = np.flatnonzero(~patterns[p])
+        if present.size:
+            difference = rows[np.ix_(group, present)] - means[k, present]
+            result[group] = _log_density(difference, covariances[k][np.ix_(present, present)])
     return result.reshape(kind.shape)
 
 
 def _patterns(missing: Array) -> tuple[Array, Array]:
-    """The distinct patterns of missing entries on the last axis, and which of them each row has."""
+    """Distinct patterns of missing entries on the last axis, and the index of each row's pattern."""
     *shape, d = missing.shape
     if not missing.any():
         return np.zeros((1, d), dtype=bool), np.zeros(shape, dtype=np.int64)
@@ -148,13 +151,8 @@ def _patterns(missing: Array) -> tuple[Array, Array]:
     return patterns, which.reshape(shape)
 
 
-def _equal(kind: Array) -> list[Array]:
-    """Positions of equal entries, together."""
-    order = np.argsort(kind, kind="stable")
-    return [part for part in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1) if part.size]
-
-
 def _log_density(difference: Array, covariance: Array) -> Array:
+    """log N(x − μ; 0, Σ) of complete rows."""
     factor = cholesky(covariance)
     z = solve_triangular(factor, difference.T, lower=True, check_finite=False)
     log_root = np.log(np.diagonal(factor)).sum()
@@ -193,7 +191,7 @@ def _flat(matrices: Array) -> Array:
 
 
 def _halves(values: Array) -> tuple[Array, Array]:
-    """A vector of d and a matrix of d × d numbers from the last axis, d + d² long."""
+    """Split a last axis of length d + d² into a vector (d) and a matrix (d × d)."""
     d = (isqrt(1 + 4 * values.shape[-1]) - 1) // 2
     return values[..., :d], values[..., d:].reshape(*values.shape[:-1], d, d)
 
@@ -203,8 +201,8 @@ def _halves(values: Array) -> tuple[Array, Array]:
 class MultivariateGaussian(Family):
     """p(x) = exp(−½(x−μ)ᵀΣ⁻¹(x−μ)) / √|2πΣ|;  T = (x, xxᵀ),  η = (Σ⁻¹μ, −½Σ⁻¹).
 
-    NaN entries of a row are integrated out exactly: the others have the marginal density. A singular Σ has no density;
-    the error names the collinear columns.
+    NaN entries of a row are integrated out exactly: the other entries have their marginal density. A singular Σ has no
+    density; the error names the collinear columns.
 
     Examples
     --------
@@ -262,7 +260,7 @@ class MultivariateGaussian(Family):
         return marginal_log_density(x, mean, covariance)
 
     def fit(self, statistic: ScatterStatistic, prior: Prior | None = None) -> MultivariateGaussianParameters:
-        """Mean and covariance of the data; a prior joins in by the rule for merging moments."""
+        """Mean and covariance of the data and of a prior's imagined observations."""
         moments = moments_with_prior(statistic, statistic.covariance, prior, lambda away: _outer(away, away))
         return MultivariateGaussianParameters(*moments)
 

@@ -1,4 +1,4 @@
-"""Families and penalties by their lower-case names, for the scikit-learn face and the command line."""
+"""Families and penalties by their lower-case names, for estimators and the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mercer.families.penalties import L1, L2, ElasticNet, Penalty
 from mercer.families.poisson import Poisson
 from mercer.families.tweedie import Tweedie
 
-#: every family that needs nothing but its name; a binomial also needs its number of trials
+#: families that are defined by their name alone; a binomial also needs its number of trials
 FAMILIES: dict[str, type[Family]] = {
     family.name: family
     for family in (
@@ -49,30 +49,30 @@ def _is_response(family: type[Family]) -> bool:
     return issubclass(family, Categorical) or family.row_loss is not Family.row_loss
 
 
-#: those of them that describe a response
+#: families that describe a response
 RESPONSES = {name: family for name, family in FAMILIES.items() if _is_response(family)}
 
 
 def family_from(family: object) -> Family:
-    """A family from its name, or the family itself.
+    """Return the family of a name, or a Family object unchanged.
 
     Examples
     --------
     >>> family_from("poisson")
     Poisson()
     """
-    return _found(family, choice=FAMILIES)
+    return _family(family, names=FAMILIES)
 
 
 def response_family_from(family: object) -> Family:
-    """`family_from` for the response of a model, which not every family describes.
+    """Return the family of a name as `family_from` does, restricted to the families that describe a response.
 
     Examples
     --------
     >>> response_family_from("bernoulli")
     Bernoulli()
     """
-    found = Binomial() if family == "binomial" else _found(family, choice=RESPONSES)
+    found = Binomial() if family == "binomial" else _family(family, names=RESPONSES)
     if not _is_response(type(found)):
         raise FamilyError(
             f"{found!r} does not describe a response; give Binomial(trials=…), or one of {', '.join(RESPONSES)}."
@@ -80,27 +80,27 @@ def response_family_from(family: object) -> Family:
     return found
 
 
-def _found(family: object, *, choice: Iterable[str]) -> Family:
-    """The family; an error names those of which there is a `choice`."""
+def _family(family: object, *, names: Iterable[str]) -> Family:
+    """Return the family; the error for an unknown one lists `names`."""
     if isinstance(family, Family):
         return family
     if not isinstance(family, str):
-        raise FamilyError(f"{family!r} is no family; give a Family object or one of {', '.join(choice)}.")
+        raise FamilyError(f"{family!r} is not a family; give a Family object or one of {', '.join(names)}.")
     if family in FAMILIES:
         return FAMILIES[family]()
     if family == "binomial":
         raise FamilyError("a binomial needs its number of trials: give Binomial(trials=…) instead of its name.")
     raise FamilyError(
-        f"no family is called {family!r}. {did_you_mean(family, choice)} A Family object will do as well."
+        f"no family is called {family!r}. {did_you_mean(family, names)} A Family object is accepted, too."
     )
 
 
-#: every penalty, at a strength of 1
+#: penalties by name
 PENALTIES: dict[str, type[Penalty]] = {"l1": L1, "l2": L2, "elasticnet": ElasticNet}
 
 
 def penalty_from(penalty: object) -> Penalty | None:
-    """A penalty from its name (of strength 1), the penalty itself, or None for none.
+    """Return the penalty of a name with strength 1, or a Penalty object or None unchanged.
 
     Examples
     --------
@@ -112,8 +112,10 @@ def penalty_from(penalty: object) -> Penalty | None:
     if isinstance(penalty, str) and penalty in PENALTIES:
         return PENALTIES[penalty]()
     if not isinstance(penalty, str):
-        raise PenaltyError(f"{penalty!r} is no penalty; give None, a Penalty object or one of {', '.join(PENALTIES)}.")
+        raise PenaltyError(
+            f"{penalty!r} is not a penalty; give None, a Penalty object or one of {', '.join(PENALTIES)}."
+        )
     raise PenaltyError(
         f"no penalty is called {penalty!r}. {did_you_mean(penalty, PENALTIES)} None or a Penalty object such as "
-        "L2(strength=…) will do."
+        "L2(strength=…) is accepted, too."
     )

@@ -1,4 +1,4 @@
-"""The negative binomial distribution: counts that vary more than a Poisson's."""
+"""The negative binomial distribution: counts whose variance exceeds that of a Poisson."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from mercer.families.base import Prior, SufficientStatistic, mean_with_prior
 from mercer.families.links import LOG, Link, LogOdds
 from mercer.families.losses import OverdispersedLoss, RowLoss
 
-#: imagined counts are kept one by one up to here, and in so many runs beyond
-ONE_BY_ONE, RUNS = 1_000, 500
+#: imagined counts up to this one are kept singly
+LAST_SINGLE_COUNT = 1_000
+#: and those beyond in this number of runs, or a mean of thousands would have millions of imagined counts
+RUNS_OF_COUNTS = 500
 
 
 @stored(mean=floats(), r=floats())
@@ -48,8 +50,8 @@ class ValueStatistic(SufficientStatistic, Protocol):
 class NegativeBinomial(CountFamily):
     """p(x) = Γ(x+r)/Γ(r)x! · (1−q)ʳ qˣ, q = μ/(μ+r);  T = x,  η = log q,  A = −r log(1−e^η),  b = Γ(x+r)/Γ(r)x!.
 
-    With `r` given an exponential family; with `r` None it is found for each group and column from the histogram of the
-    counts, and ∞ (a Poisson) where these vary no more than their mean.
+    An exponential family for a given `r`; with `r` None it is estimated for each group and column from the counts of
+    distinct values, and is ∞ (a Poisson) where their variance does not exceed their mean.
 
     Examples
     --------
@@ -74,14 +76,15 @@ class NegativeBinomial(CountFamily):
         return self.r is not None
 
     @property
-    def _given(self) -> float:
+    def _known_r(self) -> float:
+        """The known r, or an error: the formulas of an exponential family need it."""
         if self.r is None:
-            raise ValueError("without r a negative binomial is no exponential family: give NegativeBinomial(r=…).")
+            raise ValueError("without r a negative binomial is not an exponential family; give NegativeBinomial(r=…).")
         return self.r
 
     @property
     def link(self) -> Link:
-        """log μ/(μ+r); log μ where r is not known."""
+        """log μ/(μ+r), or log μ where r is unknown."""
         if self.r is None:
             return LOG
         return LogOdds(self.r)
@@ -89,26 +92,26 @@ class NegativeBinomial(CountFamily):
     def log_base(self, x: Array) -> Array:
         outside = self.outside(x)
         counts = np.where(outside, 0.0, x)
-        return np.where(outside, -np.inf, -betaln(counts + 1, self._given) - np.log(counts + self._given))
+        return np.where(outside, -np.inf, -betaln(counts + 1, self._known_r) - np.log(counts + self._known_r))
 
     def log_partition(self, eta: Array) -> Array:
-        return np.asarray(-self._given * np.log(-np.expm1(eta[..., 0])))
+        return np.asarray(-self._known_r * np.log(-np.expm1(eta[..., 0])))
 
     def natural(self, parameters: NegativeBinomialParameters) -> Array:
         with np.errstate(divide="ignore"):
-            return -np.log1p(self._given / np.asarray(parameters.mean, dtype=float))[..., None]
+            return -np.log1p(self._known_r / np.asarray(parameters.mean, dtype=float))[..., None]
 
     def from_natural(self, eta: Array) -> NegativeBinomialParameters:
-        return self.from_mean(self._given / np.expm1(-eta))
+        return self.from_mean(self._known_r / np.expm1(-eta))
 
     def expected(self, parameters: NegativeBinomialParameters) -> Array:
         return np.asarray(parameters.mean, dtype=float)[..., None]
 
     def from_mean(self, mean: Array) -> NegativeBinomialParameters:
-        return NegativeBinomialParameters(mean[..., 0], np.full(mean.shape[:-1], self._given))
+        return NegativeBinomialParameters(mean[..., 0], np.full(mean.shape[:-1], self._known_r))
 
     def fit(self, statistic: Any, prior: Prior | None = None) -> NegativeBinomialParameters:
-        """The mean of the counts, and r as given or, with the mean there, by maximum likelihood."""
+        """Mean of the counts, and r, known or estimated by maximum likelihood at that mean."""
         if self.r is not None:
             return self.from_mean(mean_with_prior(self, statistic, prior))
         return _fit_mean_and_r(statistic, prior)
@@ -118,14 +121,14 @@ class NegativeBinomial(CountFamily):
         poisson = peak(x) - deviance(x, mean)
         size = np.where(np.isinf(r), 1.0, r)
         total = size + x
-        # a binomial's chance of r successes among r + x, the last of them a success
+        # probability of r successes among r + x trials of which the last is a success
         binomial = peak(size) + peak(x) - peak(total)
         binomial -= deviance(size, total * (size / (size + mean))) + deviance(x, total * (mean / (size + mean)))
         return np.where(np.isinf(r), poisson, binomial - np.log1p(x / size))
 
     @property
     def row_loss(self) -> RowLoss:
-        return OverdispersedLoss(self._given)
+        return OverdispersedLoss(self._known_r)
 
     def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> NegativeBinomialParameters:
         return self.from_mean(np.asarray(mean, dtype=float)[..., None])
@@ -173,16 +176,16 @@ def _fit_mean_and_r(statistic: ValueStatistic, prior: Prior | None) -> NegativeB
 
 
 def _imagined_counts(parameters: NegativeBinomialParameters) -> tuple[Array, Array]:
-    """Counts and their probabilities, to where the tail, falling like (μ/(μ+r))ˣ, has no weight left.
+    """Counts and their probabilities, up to where the tail, which falls like (μ/(μ+r))ˣ, is negligible.
 
-    One by one up to ONE_BY_ONE; beyond, a run of counts is imagined at its middle, or a column of thousands would have
-    millions of imagined values.
+    Counts up to LAST_SINGLE_COUNT are single; beyond, a run of counts is represented by its middle.
     """
     mean, r = parameters
     last = np.ceil(mean + 40 * np.sqrt(mean + mean**2 / r) + 40 * (1 + mean / r))
-    ends = np.arange(min(last, ONE_BY_ONE) + 1)
-    if last > ONE_BY_ONE:
-        ends = np.concatenate([ends, np.unique(np.geomspace(ONE_BY_ONE + 1, last, RUNS).round())])
+    ends = np.arange(min(last, LAST_SINGLE_COUNT) + 1)
+    if last > LAST_SINGLE_COUNT:
+        runs = np.geomspace(LAST_SINGLE_COUNT + 1, last, RUNS_OF_COUNTS)
+        ends = np.concatenate([ends, np.unique(runs.round())])
     at_most = pdtr(ends, mean) if np.isinf(r) else betainc(r, ends + 1, r / (r + mean))
     probabilities = np.diff(at_most, prepend=0.0)
     starts = np.concatenate([[0.0], ends[:-1] + 1])

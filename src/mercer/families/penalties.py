@@ -1,14 +1,14 @@
-"""Penalties on coefficients: each is a negative log prior, so that a penalised fit is a posterior mode.
+"""Penalties on coefficients: negative log priors, so that a penalized fit is a posterior mode.
 
-The objective is everywhere Σ weight · loss + penalty, with the loss half the unit deviance. Where the dispersion φ is
+The objective is always Σ weight · loss + penalty, with the loss half the unit deviance. Where the dispersion φ is
 one (logistic, Poisson), the penalties below are
 
     L2           λ/2 Σ s (β − m)²      β ~ Normal(m, 1/(λs))            (lecture 1, "ridge"; lecture 5, "MAP")
     L1           λ   Σ s |β − m|       β ~ Laplace(m, 1/(λs))
     ElasticNet   a mixture of both,
 
-up to a constant; where it is not (normal, gamma), the prior's variance is in units of φ: ridge is the mode under
-Normal(0, σ²/λ). The intercept is not penalised.
+up to a constant; where it is not (normal, gamma), the variance of the prior is in units of φ: ridge is the mode under
+Normal(0, σ²/λ). The intercept is not penalized.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NUMBERS = either(real(), sequence(".", real()), floats(), integers())
 
 @stored()
 class Strengths(NamedTuple):
-    """What every penalty comes down to: `Σ l1 |β − mean| + ½ Σ l2 (β − mean)²`, one number each per coefficient.
+    """A penalty in its general form, `Σ l1 |β − mean| + ½ Σ l2 (β − mean)²`, with one number per coefficient in each.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Strengths(NamedTuple):
         return bool(self.l1.any() or self.l2.any())
 
     def times(self, factor: float) -> Strengths:
-        """So many times as strong."""
+        """Return the penalty multiplied by a factor."""
         return Strengths(factor * self.l1, factor * self.l2, self.mean)
 
     def value(self, coefficients: Array) -> float:
@@ -82,10 +82,10 @@ class Penalty(ABC):
 
     @abstractmethod
     def _shares(self) -> tuple[float, float]:
-        """How much of the strength goes to the absolute and how much to the squared part."""
+        """Shares of the strength in the absolute and in the squared part."""
 
     def strengths(self, columns: int) -> Strengths:
-        """The penalty of so many coefficients; `PenaltyError` if it does not fit them."""
+        """Return the penalty of `columns` coefficients; `PenaltyError` if the shapes do not agree."""
         strength, mean = (self._each(name, columns) for name in ("strength", "mean"))
         if (bad := ~((strength >= 0) & np.isfinite(strength))).any():
             raise PenaltyError(
@@ -93,18 +93,18 @@ class Penalty(ABC):
                 "a negative one would reward large coefficients without bound."
             )
         if not np.isfinite(mean).all():
-            raise PenaltyError(f"the mean of {type(self).__name__} must be finite; use 0 where nothing is known.")
+            raise PenaltyError(f"the mean of {type(self).__name__} must be finite; use 0 where no prior mean is known.")
         absolute, squared = self._shares()
         return Strengths(absolute * strength, squared * strength, mean)
 
     def _each(self, name: str, columns: int) -> Array:
-        given = np.asarray(getattr(self, name), dtype=float)
-        if given.ndim > 1 or (given.ndim == 1 and len(given) != columns):
+        value = np.asarray(getattr(self, name), dtype=float)
+        if value.ndim > 1 or (value.ndim == 1 and len(value) != columns):
             raise PenaltyError(
-                f"{name} of {type(self).__name__} has shape {given.shape}, but there are {columns} coefficients; "
+                f"{name} of {type(self).__name__} has shape {value.shape}, but there are {columns} coefficients; "
                 "give one number, or one for each."
             )
-        return np.array(np.broadcast_to(given, columns))
+        return np.array(np.broadcast_to(value, columns))
 
 
 @stored(strength=_NUMBERS, mean=_NUMBERS)
@@ -125,7 +125,7 @@ class L2(Penalty):
 @stored(strength=_NUMBERS, mean=_NUMBERS)
 @dataclass(frozen=True)
 class L1(Penalty):
-    """`λ Σ s |β − m|`: a Laplace prior, under which the mode has coefficients of exactly m.
+    """`λ Σ s |β − m|`: a Laplace prior, whose mode may have coefficients of exactly m.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from mercer.families.losses import PowerLoss, RowLoss
 
 @stored(rate=floats())
 class PoissonParameters(NamedTuple):
-    """Rate λ: the mean, and the variance, of the count.
+    """Rate λ: mean and variance of the count.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Add-α smoothing, as what it is: the posterior mode under a Dirichlet(1 + α) prior."""
+"""Add-α smoothing as the posterior mode under a Dirichlet(1 + α) prior."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mercer.families.multinomial import Multinomial
 
 
 def add_alpha(family: Family, alpha: ArrayLike, *, levels: int | None = None) -> Prior:
-    """The prior that adds α to the count of each level: α·K imagined observations, spread evenly over K levels.
+    """Return the prior that adds α to the count of each level: α·K imagined observations, uniform over K levels.
 
-    An array `alpha` gives each level its own, on the last axis (for a Bernoulli: of 0, then of 1). `levels` is needed
-    where neither `alpha` nor the family says how many there are.
+    An array `alpha` has one pseudo-count per level on its last axis (for a Bernoulli: of 0, then of 1). `levels` is
+    needed where neither `alpha` nor the family determines their number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Quartiles of a sample, weighted or not: how wide it is, whatever its tails."""
+"""Interquartile range of a sample, with or without weights."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import numpy as np
 
 from mercer._typing import Array
 
-#: values from which on a quantile is looked for among few of them, and how many say where
-MANY, LOOKED_AT = 1_000_000, 1 << 16
+#: number of values from which a quantile is bracketed by a subsample first
+VALUES_TO_BRACKET = 1_000_000
+#: size of that subsample
+BRACKETING_VALUES = 1 << 16
 
 
 def quartile_distance(x: Array, weight: Array | None = None) -> float:
-    """Between the quartiles: NumPy's, and with weights those of the line through the middles of the steps.
+    """Interquartile range, by NumPy's quantiles; with weights by interpolation between the middles of the cdf's steps.
 
     Examples
     --------
@@ -25,31 +27,31 @@ def quartile_distance(x: Array, weight: Array | None = None) -> float:
 
 
 def _quantile(x: Array, q: float) -> float:
-    """`numpy.quantile`; of many values faster, by looking closer only at those around it.
+    """Return `numpy.quantile(x, q)`; for many values by a partition of those within a bracket.
 
-    Every so many-th value says between which two it should lie. Where it does not, NumPy does.
+    The bracket is 8 standard errors wide around the quantile of every k-th value; NumPy is used if it misses.
     """
     place = q * (len(x) - 1)
     rank = int(place)
-    if len(x) >= MANY:
-        some = np.sort(x[:: len(x) // LOOKED_AT])
-        ends = len(some) * (q + 8 * np.sqrt(q * (1 - q) / len(some)) * np.array([-1.0, 1.0]))
-        low, high = some[ends.astype(int)]
+    if len(x) >= VALUES_TO_BRACKET:
+        subsample = np.sort(x[:: len(x) // BRACKETING_VALUES])
+        ends = len(subsample) * (q + 8 * np.sqrt(q * (1 - q) / len(subsample)) * np.array([-1.0, 1.0]))
+        low, high = subsample[ends.astype(int)]
         below, close = int(np.count_nonzero(x < low)), x[(x >= low) & (x <= high)]
         if below <= rank < below + len(close) - 1:
-            here = rank - below
-            left, right = np.partition(close, (here, here + 1))[here : here + 2]
+            position = rank - below
+            left, right = np.partition(close, (position, position + 1))[position : position + 2]
             return float(left + (right - left) * (place - rank))
     return float(np.quantile(x, q))
 
 
 def _weighted_quantile(x: Array, weight: Array, q: float) -> float:
-    """On the line through the middles of the steps of the distribution function; of many values found as above."""
+    """Quantile by interpolation between the middles of the steps of the cdf; for many values within a bracket."""
     ends = weight[x == x.min()].min() / 2, weight[x == x.max()].max() / 2
     at = float(ends[0] + q * (weight.sum() - ends[0] - ends[1]))
-    if len(x) >= MANY:
-        step = len(x) // LOOKED_AT
-        low, high = _around(x[::step], weight[::step], q)
+    if len(x) >= VALUES_TO_BRACKET:
+        step = len(x) // BRACKETING_VALUES
+        low, high = _bracket(x[::step], weight[::step], q)
         close = np.flatnonzero((x >= low) & (x <= high))
         values, middles = _middles_of_steps(x[close], weight[close], float(weight[x < low].sum()))
         if len(middles) and middles[0] <= at <= middles[-1]:
@@ -58,8 +60,8 @@ def _weighted_quantile(x: Array, weight: Array, q: float) -> float:
     return float(np.interp(at, middles, values))
 
 
-def _around(x: Array, weight: Array, q: float) -> tuple[float, float]:
-    """Values between which the quantile of all lies, as far as these few can tell."""
+def _bracket(x: Array, weight: Array, q: float) -> tuple[float, float]:
+    """Interval of 8 standard errors around the weighted quantile of a subsample."""
     order = np.argsort(x)
     shares = np.cumsum(weight[order]) / weight.sum()
     error = 8 * np.sqrt(q * (1 - q) * np.square(weight).sum()) / weight.sum()
@@ -68,7 +70,7 @@ def _around(x: Array, weight: Array, q: float) -> tuple[float, float]:
 
 
 def _middles_of_steps(x: Array, weight: Array, below: float) -> tuple[Array, Array]:
-    """Values in order, equal ones by their weight and not by their rows, and the weight up to the middle of each."""
+    """Sorted values (ties by weight, so that the order of rows does not matter), and the weight up to each middle."""
     order = np.lexsort((weight, x))
     weight = weight[order]
     return x[order], below + np.cumsum(weight) - weight / 2

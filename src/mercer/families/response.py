@@ -1,7 +1,12 @@
-"""One of K classes given K linear predictors: p_k ∝ exp η_k.
+"""Distributions of a response y given its linear predictor η: a family with a link, and one of K classes.
 
-Adding the same number to all η changes nothing. The symmetric form leaves that to the penalty; with a reference class
-(lecture 2) its η is 0, K − 1 predictors are left, and without a penalty they are the differences of the symmetric ones.
+The loss of a row is half its unit deviance, ½ d(y, μ): the negative log likelihood for dispersion 1, minus that of a
+model that fits every row perfectly. Its slope and expected curvature in η are
+
+    ∂/∂η = −(y − μ)/V(μ) · dμ/dη        E ∂²/∂η² = (dμ/dη)² / V(μ)                      (lecture 3, "GLM")
+
+An η without a mean in the family's range (below 0 for a Poisson with the identity link) has an infinite loss and zero
+slope, so that a solver shortens its step. With the canonical link the observed curvature equals the expected one.
 """
 
 from __future__ import annotations
@@ -20,18 +25,8 @@ from mercer._typing import Array
 from mercer.families import loss_loops
 from mercer.families import softmax_loops as loops
 from mercer.families.base import Family
-from mercer.families.links import Link, silent
+from mercer.families.links import Link, no_warnings
 from mercer.families.losses import as_vector, as_weight
-
-# The distribution of a response y given its linear predictor η: a family seen through a link.
-#
-# The loss of a row is half its unit deviance, ½ d(y, μ): the negative log likelihood for dispersion 1, less that of a
-# model that fits every row perfectly. Its slope and expected curvature in η are
-#
-#     ∂/∂η = −(y − μ)/V(μ) · dμ/dη        E ∂²/∂η² = (dμ/dη)² / V(μ)                      (lecture 3, "GLM")
-#
-# An η without a mean in the family's range (below 0 for a Poisson with the identity link) has an infinite loss and no
-# slope, so that a solver steps back. The canonical link makes the curvature that is seen equal to the expected one.
 
 
 class Slopes(NamedTuple):
@@ -53,7 +48,7 @@ class Slopes(NamedTuple):
 @stored()
 @dataclass(frozen=True)
 class Response:
-    """How y depends on η.
+    """Distribution of y given η: a family and a link.
 
     Examples
     --------
@@ -67,20 +62,20 @@ class Response:
 
     @property
     def whole(self) -> float:
-        """What the link takes for 1: the number of trials of a binomial, as its link is one of the share."""
+        """Factor from the link's mean to μ: the number of trials of a binomial, whose link acts on the share."""
         highest = self.family.row_loss.means[1]
         return highest if np.isfinite(highest) else 1.0
 
     @property
     def unbounded(self) -> bool:
-        """Whether every η has a mean in the family's range; else steps may have to be shortened."""
+        """Return whether every η has a mean in the family's range; else solvers may have to shorten steps."""
         low, high = self.family.row_loss.means
         reached = self.link.means
         return self.link.predictors == (-np.inf, np.inf) and low <= reached[0] and reached[1] * self.whole <= high
 
     @property
     def is_convex(self) -> bool:
-        """Whether the loss is known to be a convex function of η, for every response that the family allows.
+        """Return whether the loss is known to be a convex function of η, for every response that the family allows.
 
         >>> from mercer.families import LOG, Gamma, InverseGaussian
         >>> Response(Gamma(), LOG).is_convex, Response(InverseGaussian(), LOG).is_convex
@@ -89,15 +84,16 @@ class Response:
         return self.family.row_loss.is_convex(self.link)
 
     def mean(self, eta: Array) -> Array:
+        """Mean μ at η."""
         if is_tensor(eta):
             means = on_tensors.mean(type(self.link).__name__, eta)
             means = like(self.link.inverse(to_numpy(eta)), eta) if means is None else means
             return self.whole * means  # type: ignore[no-any-return]
         return np.asarray(self.whole * self.link.inverse(eta))
 
-    @silent
+    @no_warnings
     def limited_mean(self, eta: Array, around: Array) -> Array:
-        """The mean; where η has none in the family's range, the last one on the way there from the η in `around`.
+        """Mean at η; where η has none in the family's range, the limit on the way to η from the η in `around`.
 
         >>> from mercer.families import INVERSE, LOG, Bernoulli, Gamma
         >>> Response(Gamma(), INVERSE).limited_mean(np.array([-1.0, 0.5]), np.array([0.5, 0.5]))
@@ -116,15 +112,15 @@ class Response:
         return np.asarray(side * np.where(eta <= first, at_first, np.where(eta >= last, at_last, inside)))
 
     def predictor(self, mean: Array) -> Array:
-        """The η of a mean."""
+        """Return the η of a mean."""
         return np.asarray(self.link.forward(mean / self.whole))
 
     def lower(self) -> Any:
-        """The NamedTuple by which compiled loops know this loss, or None."""
+        """NamedTuple of this loss for compiled loops, or None."""
         return self.family.row_loss.lower(self.link)
 
     def slopes(self, y: Array, eta: Array, weight: Array | None = None) -> Slopes:
-        """Loss, slope and expected curvature of rows; of tensors, as tensors."""
+        """Loss, slope and expected curvature of rows; for tensors, as tensors."""
         if is_tensor(eta):
             return self._slopes_of_tensors(y, eta, weight)
         if (loss := self.lower()) is not None:
@@ -136,23 +132,23 @@ class Response:
         return self._slopes(y, eta, weight)
 
     def _slopes_of_tensors(self, y: Any, eta: Any, weight: Any) -> Slopes:
-        """Where they are if the loss is known there, else in main memory: it is one number per row."""
+        """Slopes on the device if it implements the loss, else in main memory (one number per row)."""
         if on_tensors.known(loss := self.lower()):
             return Slopes(*on_tensors.slopes(loss, y, eta, weight))
         return in_memory(self.slopes, y, eta, weight)
 
-    @silent
+    @no_warnings
     def _slopes(self, y: Array, eta: Array, weight: Array | None) -> Slopes:
         loss, first, second = self.family.row_loss.rows(y, eta, self.link)
         if weight is not None:
             loss, first, second = weight * loss, weight * first, weight * second
         if not np.isfinite(total := float(loss.sum())):
-            loss, first, second = _settled(eta, weight, loss, first, second)
+            loss, first, second = _finite_slopes(eta, weight, loss, first, second)
             total = float(loss.sum())
         return Slopes(total, first, second)
 
     def loss(self, y: Array, eta: Array, weight: Array | None = None) -> float:
-        """Σ weight · loss, at less than the cost of the slopes."""
+        """Σ weight · loss, cheaper than the slopes."""
         if is_tensor(eta):
             return self._slopes_of_tensors(y, eta, weight).loss
         if (loss := self.lower()) is not None:
@@ -162,41 +158,44 @@ class Response:
         rows = self.losses(y, eta)
         return float(rows.sum() if weight is None else rows[weight != 0] @ weight[weight != 0])
 
-    @silent
+    @no_warnings
     def losses(self, y: Array, eta: Array) -> Array:
         """Loss of each row."""
-        return _settled(eta, None, self.family.row_loss.losses(y, eta, self.link))[0]
+        return _finite_slopes(eta, None, self.family.row_loss.losses(y, eta, self.link))[0]
 
-    @silent
+    @no_warnings
     def curvature(self, y: Array, eta: Array, weight: Array | None = None) -> Array:
-        """weight · ∂²loss/∂η² as observed; `slopes` has what is expected. It may be negative. Of tensors, a tensor."""
+        """Observed weight · ∂²loss/∂η², which may be negative; `slopes` has the expected one. A tensor for tensors."""
         if is_tensor(eta):
             weight = None if weight is None else to_numpy(weight)
             return like(self.curvature(to_numpy(y), to_numpy(eta), weight), eta)  # type: ignore[no-any-return]
         row_loss = self.family.row_loss
         loss, second = row_loss.losses(y, eta, self.link), row_loss.observed(y, eta, self.link)
-        return _settled(eta, weight, loss, second if weight is None else weight * second)[1]
+        return _finite_slopes(eta, weight, loss, second if weight is None else weight * second)[1]
 
 
 def in_memory(slopes: Callable[..., Slopes], y: Any, eta: Any, weight: Any) -> Slopes:
-    """Slopes of tensors by a function of arrays."""
+    """Compute the slopes of tensors by a function of arrays."""
     loss, first, second = slopes(to_numpy(y), to_numpy(eta), None if weight is None else to_numpy(weight))
     return Slopes(loss, like(first, eta), like(second, eta))
 
 
-def _settled(eta: Array, weight: Array | None, loss: Array, *slopes: Array) -> tuple[Array, ...]:
-    """With a loss of ∞ where η has no mean and slopes of 0 where it is ∞; a row of weight 0 is no row."""
+def _finite_slopes(eta: Array, weight: Array | None, loss: Array, *slopes: Array) -> tuple[Array, ...]:
+    """Set the loss to ∞ where η has no mean, slopes to 0 where the loss is ∞, and both to 0 where the weight is 0."""
     loss = np.where(np.isnan(loss) & ~np.isnan(eta), np.inf, loss)
     if weight is not None:
         loss = np.where(weight == 0, 0.0, loss)
-    lost = np.isinf(loss) if weight is None else np.isinf(loss) | (weight == 0)
-    return loss, *(np.where(lost, 0.0, slope) for slope in slopes)
+    zero = np.isinf(loss) if weight is None else np.isinf(loss) | (weight == 0)
+    return loss, *(np.where(zero, 0.0, slope) for slope in slopes)
 
 
 @stored(levels=length("k"), reference=optional(whole(0)))
 @dataclass(frozen=True)
 class SoftmaxResponse:
-    """How the class of a row, a code from 0 to K − 1, depends on its η: one column per class, less the reference.
+    """Distribution of one of K classes given K linear predictors: p_k ∝ exp η_k.
+
+    Adding the same number to all η changes nothing. In the symmetric form the penalty determines it; with a reference
+    class (lecture 2), whose η is 0, there are K − 1 predictors: without a penalty, differences of the symmetric ones.
 
     Parameters
     ----------
@@ -218,12 +217,12 @@ class SoftmaxResponse:
 
     @property
     def is_convex(self) -> bool:
-        """Whether the loss is a convex function of η: log Σ e^η − η of the class is."""
+        """Return True: the loss log Σ e^η − η_class is a convex function of η."""
         return True
 
     @property
     def columns(self) -> int:
-        """Columns of η."""
+        """Number of columns of η."""
         return self.levels - (self.reference is not None)
 
     def slopes(self, codes: Array, eta: Array, weight: Array | None = None) -> tuple[float, Array]:
@@ -233,7 +232,7 @@ class SoftmaxResponse:
         ----------
         codes : array of shape (n,)
         eta : array of shape (n, columns)
-            Used up: a C-ordered float array is where the slopes are written.
+            Overwritten by the slopes if it is a C-ordered float array.
         weight : array of shape (n,) or None
 
         Returns
@@ -256,24 +255,21 @@ class SoftmaxResponse:
     def probabilities(self, eta: Array) -> Array:
         """p of all K classes."""
         if is_tensor(eta):
-            return self._of_tensor(eta).softmax(dim=1)  # type: ignore[no-any-return]
+            return on_tensors.all_columns(eta, self.reference).softmax(dim=1)  # type: ignore[no-any-return]
         return np.asarray(softmax(self._all_columns(eta), axis=1))
 
     def log_probabilities(self, eta: Array) -> Array:
         """log p of all K classes."""
         if is_tensor(eta):
-            return self._of_tensor(eta).log_softmax(dim=1)  # type: ignore[no-any-return]
+            return on_tensors.all_columns(eta, self.reference).log_softmax(dim=1)  # type: ignore[no-any-return]
         return np.asarray(log_softmax(self._all_columns(eta), axis=1))
-
-    def _of_tensor(self, eta: Any) -> Any:
-        return on_tensors.all_columns(eta, self.reference)
 
     def _all_columns(self, eta: Array) -> Array:
         eta = np.asarray(eta, dtype=float)
         return eta if self.reference is None else np.insert(eta, self.reference, 0.0, axis=1)
 
     def columns_of(self, codes: Array) -> Array:
-        """The column of each class: −1 for the reference, one less for those behind it."""
+        """Column of each class: −1 for the reference, one less for the classes after it."""
         codes = as_vector(codes, np.int64)
         if self.reference is None:
             return codes

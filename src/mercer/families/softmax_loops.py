@@ -1,4 +1,4 @@
-"""Losses of one of several classes, and their slopes, row by row in place."""
+"""Losses of a multinomial response and their slopes, row by row, in place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer._jit.scalar import exp
 def slopes(codes, eta, weight, implied):  # type: ignore[no-untyped-def]
     """Σ weight · (log Σ exp η_k − η_code); each row of `eta` becomes weight · (p − indicator of its code).
 
-    With `implied` there is one more class whose η is 0, the code −1.
+    With `implied` there is one more class, of code −1 and η = 0.
     """
     n, k = eta.shape
     total = 0.0
@@ -22,7 +22,7 @@ def slopes(codes, eta, weight, implied):  # type: ignore[no-untyped-def]
             highest = eta[i, c] if eta[i, c] > highest else highest
         code = codes[i]
         own = (eta[i, code] if code >= 0 else 0.0) - highest
-        # the sum without one likeliest class, whose term is 1: exact where that class is all but certain
+        # the sum without the likeliest class, whose term is 1: exact where the probability of that class is almost 1
         others, likeliest = 0.0, 0.0
         for c in range(k):
             below = eta[i, c] - highest
@@ -34,7 +34,7 @@ def slopes(codes, eta, weight, implied):  # type: ignore[no-untyped-def]
             others += exp(-highest) if highest > 0.0 else 0.0
             likeliest += 0.0 if highest > 0.0 else 1.0
         others += likeliest - 1.0
-        # and without the class seen
+        # and without the observed class
         unseen = others if own == 0.0 else 1.0 + others - (eta[i, code] if code >= 0 else exp(own))
         w = weight[i] if weight.shape[0] else 1.0
         total += w * (np.log1p(others) - own)

@@ -1,7 +1,7 @@
 """Tweedie distributions: variance φ μᵖ. Normal, Poisson, gamma and inverse Gaussian are p = 0, 1, 2, 3.
 
-Between 1 and 2 they are sums of a Poisson number of gamma variables: exactly 0 with a probability of its own, and
-continuous above (rainfall, insurance claims).
+For 1 < p < 2 they are sums of a Poisson number of gamma variables: a point mass at 0, and a density above
+(rainfall, insurance claims).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mercer._stored import floats, stored
 from mercer._typing import Array
 from mercer.families._saddle import deviance, peak
 from mercer.families._support import negative, positive_quantile
-from mercer.families._tweedie_loops import log_heights
+from mercer.families._tweedie_loops import TERMS_PER_DEVIATION, log_heights
 from mercer.families.base import Family, Prior, mean_with_prior, refuse_degenerate
 from mercer.families.gamma import Gamma
 from mercer.families.gaussian import Gaussian
@@ -34,22 +34,22 @@ from mercer.families.poisson import Poisson
 #     λ = μ²⁻ᵖ/(φ(2−p)),    α = (2−p)/(p−1),    τ = φ(p−1)μᵖ⁻¹.
 #
 # Density and distribution function are sums over that number. Their terms are as smooth as a normal density whose
-# standard deviation is √(λ/(1+α)): where that is large, a sum over four terms to each is exact to all digits.
+# standard deviation is √(λ/(1+α)): where that is large, four terms per standard deviation give the sum to all digits.
 
-#: from here on two terms of Stirling's series have all digits
-STIRLING_FROM = 1000.0
-#: terms are summed so many standard deviations to each side of the middle, at least so many of them
-SPAN, AROUND = 9.0, 24
-#: and no more than so many to a standard deviation
-FINE = 4.0
-#: beyond this number the sum grows like its root, to all digits; far beyond, steps would be lost in rounding
-MOST_NUMBER = 1e14
-#: values times terms that are worked on at once
-BLOCK = 1 << 18
+#: from here on two terms of Stirling's series are exact in float64
+TWO_STIRLING_TERMS_FROM = 1000.0
+#: terms of the distribution function are summed over this many standard deviations to each side of the middle
+DEVIATIONS_SUMMED = 9.0
+#: and over at least this many terms to each side
+MIN_TERMS_PER_SIDE = 24
+#: λ beyond which the sum grows like √λ to all digits, and beyond which steps would be lost in rounding
+LARGEST_NUMBER_OF_TERMS = 1e14
+#: values × terms of the distribution function that are computed at once, 2 MiB
+TWEEDIE_TERMS_AT_ONCE = 1 << 18
 
 
 class Compound(NamedTuple):
-    """The sum that a Tweedie distribution is, for each value."""
+    """Parameters λ, α and τ of the Poisson sum of gamma variables, for each value."""
 
     number: Array
     shape: float
@@ -57,29 +57,30 @@ class Compound(NamedTuple):
 
 
 def compound(mean: Array, dispersion: Array, power: float) -> Compound:
-    """λ, α and τ."""
+    """Return λ, α and τ for a mean μ, a dispersion φ and a power p."""
     number = np.power(mean, 2 - power) / (dispersion * (2 - power))
     return Compound(number, (2 - power) / (power - 1), dispersion * (power - 1) * np.power(mean, power - 1))
 
 
 def log_density(x: Array, mean: Array, dispersion: Array, power: float) -> Array:
-    """log p for x ≥ 0: at x = 0 that of the point mass."""
+    """log p for x ≥ 0; at x = 0 the log probability of the point mass."""
     x, mean, dispersion = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (x, mean, dispersion)))
     zero = x == 0
     inside = np.where((x > 0) & np.isfinite(x), x, 1.0)
-    # p(x; μ) = p(x; x) exp(−d/2φ): the sum is needed at μ = x alone, where nothing in it cancels
+    # p(x; μ) = p(x; x) exp(−d/2φ), so that the sum is needed only at μ = x, where nothing in it cancels
     lost = PowerLoss(power).deviance(inside, mean) / (2 * dispersion)
     number, shape, _ = compound(inside, dispersion, power)
     highest = np.empty(number.size)
-    log_heights(np.ravel(np.minimum(number, MOST_NUMBER)), shape, _heights(shape), highest)
-    best = highest.reshape(x.shape) + 0.5 * np.log(np.maximum(number / MOST_NUMBER, 1.0)) - np.log(inside)
+    log_heights(np.ravel(np.minimum(number, LARGEST_NUMBER_OF_TERMS)), shape, _heights(shape), highest)
+    excess = np.maximum(number / LARGEST_NUMBER_OF_TERMS, 1.0)
+    best = highest.reshape(x.shape) + 0.5 * np.log(excess) - np.log(inside)
     return np.where(zero, -compound(mean, dispersion, power).number, best - lost)
 
 
 @functools.lru_cache(maxsize=8)
 def _heights(shape: float) -> Array:
-    """log jα + peak(j) + peak(jα) for j = 0, 1, …, to where Stirling's series has all digits of both peaks."""
-    j = np.arange(1.0, np.ceil(STIRLING_FROM * max(1.0, 1 / shape)) + 1)
+    """log jα + peak(j) + peak(jα) for j = 0, 1, …, to where two terms of Stirling's series give both peaks."""
+    j = np.arange(1.0, np.ceil(TWO_STIRLING_TERMS_FROM * max(1.0, 1 / shape)) + 1)
     return np.concatenate([[-np.inf], np.log(j * shape) + peak(j) + peak(j * shape)])
 
 
@@ -99,14 +100,15 @@ def cdf(x: Array, mean: Array, dispersion: Array, power: float) -> Array:
 
 def _sum(terms: Callable[[Array, Array], Array], middle: Array, deviation: Array, shape: float) -> Array:
     """Σ terms(j) over j = 1, 2, … around `middle`, a block of values at a time."""
-    step = np.maximum(1.0, np.floor(np.sqrt(middle / (1 + shape)) / FINE))
-    reach = np.where(np.isfinite(deviation), np.ceil(SPAN * deviation / step), 0) + AROUND
+    step = np.maximum(1.0, np.floor(np.sqrt(middle / (1 + shape)) / TERMS_PER_DEVIATION))
+    reach = np.where(np.isfinite(deviation), np.ceil(DEVIATIONS_SUMMED * deviation / step), 0) + MIN_TERMS_PER_SIDE
     result = np.empty(len(middle))
-    order = np.argsort(reach)  # so that values of one block need about as many terms
+    order = np.argsort(reach)  # so that the values of one block need about the same number of terms
     start = 0
     while start < len(order):
-        # the block ends where its widest value times its length would pass the limit
-        stop = start + max(1, int(np.searchsorted(reach[order[start:]] * np.arange(1, len(order) - start + 1), BLOCK)))
+        # the block ends where its widest value times its length would exceed the limit
+        sizes = reach[order[start:]] * np.arange(1, len(order) - start + 1)
+        stop = start + max(1, int(np.searchsorted(sizes, TWEEDIE_TERMS_AT_ONCE)))
         rows = order[start:stop]
         offsets = np.arange(-reach[rows[-1]], reach[rows[-1]] + 1)
         j = np.round(middle[rows])[:, None] + step[rows, None] * offsets
@@ -117,7 +119,7 @@ def _sum(terms: Callable[[Array, Array], Array], middle: Array, deviation: Array
 
 
 def quantile(q: Array, mean: Array, dispersion: Array, power: float) -> Array:
-    """The smallest x with P(X ≤ x) ≥ q: 0 up to the probability of 0."""
+    """Smallest x with P(X ≤ x) ≥ q; 0 for q up to P(X = 0)."""
     q, mean, dispersion = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (q, mean, dispersion)))
     result = np.where(q == 1, np.inf, np.where((q >= 0) & (q < 1), 0.0, np.nan))
     above = (q > np.exp(-compound(mean, dispersion, power).number)) & (q < 1)
@@ -132,15 +134,16 @@ def quantile(q: Array, mean: Array, dispersion: Array, power: float) -> Array:
 
 
 def sample(mean: Array, dispersion: Array, power: float, n: int, rng: np.random.Generator) -> Array:
+    """Draw `n` sums of a Poisson number of gamma variables for each mean."""
     number, shape, scale = compound(mean, dispersion, power)
     count = rng.poisson(number, size=(n, *np.shape(mean)))
     return np.where(count > 0, rng.standard_gamma(np.maximum(count, 1) * shape) * scale, 0.0)
 
 
-#: powers whose distribution has a name of its own
-NAMED: dict[float, Family] = {0.0: Gaussian(), 1.0: Poisson(), 2.0: Gamma(), 3.0: InverseGaussian()}
-#: log φ is looked for this far around the moment estimate
-SEARCH = 12.0
+#: families that are Tweedie distributions, by their power
+FAMILY_OF_POWER: dict[float, Family] = {0.0: Gaussian(), 1.0: Poisson(), 2.0: Gamma(), 3.0: InverseGaussian()}
+#: the maximum likelihood estimate of log φ is searched this far to both sides of the moment estimate
+LOG_DISPERSION_REACH = 12.0
 
 
 @stored(mean=floats(), dispersion=floats())
@@ -163,15 +166,15 @@ class TweedieParameters(NamedTuple):
 class Tweedie(Family):
     """p(x) = b(x, φ) exp((xθ − κ)/φ);  T = x,  η = θ/φ,  θ = μ¹⁻ᵖ/(1−p),  A = κ/φ,  κ = μ²⁻ᵖ/(2−p).
 
-    With `dispersion` φ given an exponential family (of power 1 it is 1: a Poisson); with None it is found by maximum
-    likelihood. There is no Tweedie distribution of a power between 0 and 1; a density is known here for the
+    An exponential family for a given `dispersion` φ (1 for the power 1, a Poisson); with None, φ is estimated by
+    maximum likelihood. There is no Tweedie distribution of a power between 0 and 1; densities are implemented for the
     powers 0, 1 to 2, and 3.
 
     Examples
     --------
     >>> from mercer.families import Tweedie, TweedieParameters
     >>> claims = Tweedie(1.5)
-    >>> float(np.exp(claims.log_density(0.0, TweedieParameters(2.0, 1.0))).round(3))  # the chance of none at all
+    >>> float(np.exp(claims.log_density(0.0, TweedieParameters(2.0, 1.0))).round(3))  # P(X = 0)
     0.059
     """
 
@@ -213,29 +216,32 @@ class Tweedie(Family):
         return 1.0 if self.power == 1 else self.dispersion
 
     @property
-    def _given(self) -> float:
+    def _known(self) -> float:
+        """The known φ, or an error: the formulas of an exponential family need it."""
         if (dispersion := self.known_dispersion) is None:
-            raise ValueError("without φ a Tweedie is no exponential family: give Tweedie(power, dispersion=…).")
+            raise ValueError(
+                "without φ a Tweedie distribution is not an exponential family; give Tweedie(power, dispersion=…)."
+            )
         return dispersion
 
     @property
     def link(self) -> Link:
-        """θ/φ, a function of the mean; θ where φ is not known."""
+        """θ/φ as a function of the mean, or θ where φ is unknown."""
         p, scale = self.power, self.known_dispersion or 1.0
         if p == 1:
-            return NAMED[1.0].link
+            return FAMILY_OF_POWER[1.0].link
         return Map(f"θ of power {p:g}", lambda mu: _theta(mu, p) / scale, lambda eta: _mean(eta * scale, p))
 
     @property
     def response_link(self) -> Link:
-        """μ¹⁻ᵖ: canonical up to a factor."""
+        """μ¹⁻ᵖ, canonical up to a factor."""
         return power_link(1 - self.power)
 
     def sufficient(self, x: Array) -> Array:
         return np.asarray(x, dtype=float)[..., None]
 
     def log_base(self, x: Array) -> Array:
-        # at μ = 1 the exponent is that of θ = 1/(1−p) and κ = 1/(2−p); where these do not exist, of their limits
+        # log b = log p − (xη − A) at μ = 1, where θ = 1/(1−p) and κ = 1/(2−p), or their limits
         outside = self.outside(x)
         x = np.where(outside, 1.0, x)
         at_one = self.from_mean(np.ones((*np.shape(x), 1)))
@@ -244,24 +250,24 @@ class Tweedie(Family):
         return np.where(outside, -np.inf, self.log_density_inside(x, at_one) - exponent)
 
     def log_partition(self, eta: Array) -> Array:
-        mean = _mean(eta[..., 0] * self._given, self.power)
-        return np.asarray(_kappa(mean, self.power) / self._given)
+        mean = _mean(eta[..., 0] * self._known, self.power)
+        return np.asarray(_kappa(mean, self.power) / self._known)
 
     def natural(self, parameters: TweedieParameters) -> Array:
         mean = np.asarray(parameters.mean, dtype=float)
-        return np.asarray(_theta(mean, self.power) / self._given)[..., None]
+        return np.asarray(_theta(mean, self.power) / self._known)[..., None]
 
     def from_natural(self, eta: Array) -> TweedieParameters:
-        return self.from_mean(_mean(eta * self._given, self.power))
+        return self.from_mean(_mean(eta * self._known, self.power))
 
     def expected(self, parameters: TweedieParameters) -> Array:
         return np.asarray(parameters.mean, dtype=float)[..., None]
 
     def from_mean(self, mean: Array) -> TweedieParameters:
-        return TweedieParameters(mean[..., 0], np.full(mean.shape[:-1], self._given))
+        return TweedieParameters(mean[..., 0], np.full(mean.shape[:-1], self._known))
 
     def fit(self, statistic: Any, prior: Prior | None = None) -> TweedieParameters:
-        """The mean of the data, and φ as given or, with the mean there, by maximum likelihood."""
+        """Mean of the data, and φ, known or estimated by maximum likelihood at that mean."""
         if self.exponential:
             return self.from_mean(mean_with_prior(self, statistic, prior))
         if prior is not None:
@@ -291,12 +297,12 @@ class Tweedie(Family):
             parameters = TweedieParameters(np.array(mean), np.exp(log_dispersion))
             return -float(weights @ self.log_density(values, parameters))
 
-        bounds = (start - SEARCH, start + SEARCH)
+        bounds = (start - LOG_DISPERSION_REACH, start + LOG_DISPERSION_REACH)
         return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-9}).x))
 
-    def _twin(self, parameters: TweedieParameters) -> tuple[Family, Any]:
-        """The distribution under its own name; `NoDensityError` if it has none."""
-        if (family := NAMED.get(float(self.power))) is None:
+    def _named_family(self, parameters: TweedieParameters) -> tuple[Family, Any]:
+        """Return the family of power 0, 1, 2 or 3 with its parameters; `NoDensityError` for other powers."""
+        if (family := FAMILY_OF_POWER.get(float(self.power))) is None:
             raise NoDensityError(
                 f"a Tweedie distribution of power {self.power:g} has no density in closed form; "
                 "the loss and the mean are known, for probabilities use a power of 0, from 1 to 2, or 3."
@@ -310,8 +316,8 @@ class Tweedie(Family):
     def log_density_inside(self, x: Array, parameters: TweedieParameters) -> Array:
         if self._compound:
             return log_density(x, parameters.mean, parameters.dispersion, self.power)
-        family, twin = self._twin(parameters)
-        return family.log_density_inside(x, twin)
+        family, own = self._named_family(parameters)
+        return family.log_density_inside(x, own)
 
     @property
     def row_loss(self) -> RowLoss:
@@ -322,7 +328,7 @@ class Tweedie(Family):
         return "numbers from 0 upwards" if self.power == 1 else self.support
 
     def outside_response(self, y: Array) -> Array:
-        return NAMED[1.0].outside_response(y) if self.power == 1 else self.outside(y)
+        return FAMILY_OF_POWER[1.0].outside_response(y) if self.power == 1 else self.outside(y)
 
     def at_mean(self, mean: Array, dispersion: float | Array = 1.0) -> TweedieParameters:
         mean = np.asarray(mean, dtype=float)
@@ -331,14 +337,14 @@ class Tweedie(Family):
     def cdf(self, x: Array, parameters: TweedieParameters) -> Array:
         if self._compound:
             return cdf(x, parameters.mean, parameters.dispersion, self.power)
-        family, twin = self._twin(parameters)
-        return family.cdf(x, twin)
+        family, own = self._named_family(parameters)
+        return family.cdf(x, own)
 
     def quantile(self, q: Array, parameters: TweedieParameters) -> Array:
         if self._compound:
             return quantile(q, parameters.mean, parameters.dispersion, self.power)
-        family, twin = self._twin(parameters)
-        return family.quantile(q, twin)
+        family, own = self._named_family(parameters)
+        return family.quantile(q, own)
 
     def mean_of(self, parameters: TweedieParameters) -> Array:
         return parameters.mean
@@ -350,30 +356,31 @@ class Tweedie(Family):
         if self._compound:
             mean, dispersion = np.broadcast_arrays(*parameters)
             return sample(mean, dispersion, self.power, n, rng)
-        family, twin = self._twin(parameters)
-        return family.sample(twin, n, rng)
+        family, own = self._named_family(parameters)
+        return family.sample(own, n, rng)
 
     def outside(self, x: Array) -> Array:
         if self._compound:
             return negative(x)
         if self.power <= 0:
             return np.isinf(x)
-        return NAMED[1.0 if self.power == 1 else 2.0].outside(x)
+        return FAMILY_OF_POWER[1.0 if self.power == 1 else 2.0].outside(x)
 
 
 def _theta(mean: Array, power: float) -> Array:
-    """The canonical parameter: ∂θ/∂μ = μ⁻ᵖ."""
+    """Canonical parameter θ of a mean: ∂θ/∂μ = μ⁻ᵖ."""
     mean = np.asarray(mean, dtype=float)
     with np.errstate(divide="ignore"):
         return np.log(mean) if power == 1 else np.power(mean, 1 - power) / (1 - power)
 
 
 def _mean(theta: Array, power: float) -> Array:
+    """Mean of a canonical parameter θ, the inverse of `_theta`."""
     if power == 0:
         return np.asarray(theta)
     return np.asarray(np.exp(theta) if power == 1 else np.power((1 - power) * theta, 1 / (1 - power)))
 
 
 def _kappa(mean: Array, power: float) -> Array:
-    """The cumulant function: ∂κ/∂μ = μ¹⁻ᵖ."""
+    """Cumulant function κ at a mean: ∂κ/∂μ = μ¹⁻ᵖ."""
     return np.asarray(np.log(mean) if power == 2 else np.power(mean, 2 - power) / (2 - power))

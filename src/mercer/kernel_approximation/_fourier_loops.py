@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer._jit import jit, overload, wide_vectors
-from mercer._jit.scalar import EXACTLY, SINGLE_WHOLE, WHOLE
+from mercer._jit.scalar import INLINE_IN_ORDER, INTEGER_BITS, SINGLE_INTEGER_BITS
 
 #: half turns above which neighbouring floats are so far apart that the angle is undefined
 MAX_TURNS = 2.0**51
@@ -59,35 +59,35 @@ SIN_SINGLE_3 = np.float32(-0.5982904112834275)
 SIN_SINGLE_4 = np.float32(0.07765591227601387)
 
 
-@jit(**EXACTLY)
+@jit(**INLINE_IN_ORDER)
 def reduce_turns(t):  # type: ignore[no-untyped-def]
     """Return r and the sign bit, (−1)ⁿ, for t = n + r with |r| ≤ ½; 0 where t has no fractional digits, NaN for NaN."""
     kept = t if abs(t) < MAX_TURNS else 0.0 * t
-    shifted = kept + WHOLE
-    return kept - (shifted - WHOLE), np.float64(shifted).view(np.int64) << 63
+    shifted = kept + INTEGER_BITS
+    return kept - (shifted - INTEGER_BITS), np.float64(shifted).view(np.int64) << 63
 
 
-@jit(**EXACTLY)
+@jit(**INLINE_IN_ORDER)
 def reduce_turns_single(t):  # type: ignore[no-untyped-def]
     """Return r and the sign bit in float32; see `reduce_turns`."""
     kept = t if abs(t) < MAX_TURNS_SINGLE else SINGLE_ZERO * t
-    shifted = kept + SINGLE_WHOLE
-    return kept - (shifted - SINGLE_WHOLE), np.int32(np.float32(shifted).view(np.int32) << SIGN_SHIFT)
+    shifted = kept + SINGLE_INTEGER_BITS
+    return kept - (shifted - SINGLE_INTEGER_BITS), np.int32(np.float32(shifted).view(np.int32) << SIGN_SHIFT)
 
 
-@jit(**EXACTLY)
+@jit(**INLINE_IN_ORDER)
 def apply_sign(value, sign):  # type: ignore[no-untyped-def]
     """Return a value with its sign bit flipped by `sign`."""
     return np.int64(np.float64(value).view(np.int64) ^ sign).view(np.float64)
 
 
-@jit(**EXACTLY)
+@jit(**INLINE_IN_ORDER)
 def apply_sign_single(value, sign):  # type: ignore[no-untyped-def]
     """Return a value of float32 with its sign bit flipped by `sign`."""
     return np.int32(np.float32(value).view(np.int32) ^ sign).view(np.float32)
 
 
-@jit(**EXACTLY)
+@jit(**INLINE_IN_ORDER)
 def cos_turns(t):  # type: ignore[no-untyped-def]
     """Return cos πt."""
     r, sign = reduce_turns(t)
@@ -102,7 +102,7 @@ def cos_turns(t):  # type: ignore[no-untyped-def]
     return apply_sign(p * z + COS_0, sign)
 
 
-@jit(**EXACTLY)
+@jit(**INLINE_IN_ORDER)
 def sin_turns(t):  # type: ignore[no-untyped-def]
     """Return sin πt."""
     r, sign = reduce_turns(t)
@@ -116,7 +116,7 @@ def sin_turns(t):  # type: ignore[no-untyped-def]
     return apply_sign((p * z + SIN_0) * r, sign)
 
 
-@jit(**EXACTLY)
+@jit(**INLINE_IN_ORDER)
 def cos_turns_single(t):  # type: ignore[no-untyped-def]
     """Return cos πt in float32."""
     r, sign = reduce_turns_single(t)
@@ -128,7 +128,7 @@ def cos_turns_single(t):  # type: ignore[no-untyped-def]
     return apply_sign_single(p * z + COS_SINGLE_0, sign)
 
 
-@jit(**EXACTLY)
+@jit(**INLINE_IN_ORDER)
 def sin_turns_single(t):  # type: ignore[no-untyped-def]
     """Return sin πt in float32."""
     r, sign = reduce_turns_single(t)

@@ -382,7 +382,7 @@ class KernelFitter:
         intercept = found.w[-1] if spec.intercept else np.zeros(found.w.shape[1])
         function: Function
         if isinstance(self.design, LandmarkTensors):
-            alpha = self.design.of_landmarks(found.w[:r])
+            alpha = self.design.landmark_coefficients(found.w[:r])
             function = KernelFunction(spec.kernel, to_numpy(self.design.landmarks), alpha, intercept)
         else:
             assert isinstance(spec.map, NystroemMap | FourierMap)

@@ -54,7 +54,7 @@ from mercer.matrices import (
     TensorObservations,
     design_of,
 )
-from mercer.matrices.coordinates import that_count
+from mercer.matrices.coordinates import positive_weight_rows
 from mercer.matrices.streamed import SurveySample
 from mercer.optim import lbfgs, newton, proximal_newton, row_space, scaling, softmax, softmax_lasso, streamed_proximal
 from mercer.optim.certificate import Certificate, Solution
@@ -372,7 +372,7 @@ def _design(X: Any, weight: Any, *, intercept: bool, shifted: bool) -> Design:
     if isinstance(X, Encoded) or (is_sparse(X) and movable):
         return design_of(X, intercept=intercept, weight=weight)[0]
     if is_sparse(X):
-        scaled = SparseDesign.of(that_count(X.tocsr(), weight)).coordinates
+        scaled = SparseDesign.of(positive_weight_rows(X.tocsr(), weight)).coordinates
         return MixedDesign.of(sparse=SparseDesign.within(X, scaled), intercept=True)
     matrix = TensorDesign if is_tensor(X) else DenseDesign
     if movable:

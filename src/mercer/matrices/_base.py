@@ -1,4 +1,4 @@
-"""What a design is: rows and columns that are never looked at, only multiplied."""
+"""The interface of design matrices: solvers access rows and columns only through products."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.matrices.coordinates import Coordinates
 
-#: columns up to which Xᵀ diag(h) X is formed: it has 8 p² bytes, several times over
-MOST_GRAM_COLUMNS = 12_000
-#: rows are cut into a multiple of so many blocks, so that two or four threads have the same to do
-FAIR = 4
-#: … unless all of them are no more than this part of what one block may hold
-SPLIT = 8
+#: columns up to which Xᵀ diag(h) X is formed: it takes 8 p² bytes, and solvers hold several copies
+MAX_GRAM_COLUMNS = 12_000
+#: the number of blocks is a multiple of this, so that two or four threads have equal shares
+BLOCKS_MULTIPLE = 4
+#: … unless all rows together are at most 1/8 of the largest block: then they are one block
+SINGLE_BLOCK_PART = 8
 
 
 class Tile(ABC):
-    """Some rows of a design, to be multiplied at once: it lives until the next tile is asked for.
+    """Some rows of a design, valid until the next tile is read.
 
-    Products belong to the caller, who may change them.
+    Products are new arrays, which the caller may overwrite.
     """
 
     @abstractmethod
@@ -41,26 +41,26 @@ class Tile(ABC):
 
     @abstractmethod
     def gram(self, h: Array) -> Array:
-        """Xᵀ diag(h) X for h of any sign. May use the tile up: ask for it last."""
+        """Xᵀ diag(h) X for h of any sign. It may overwrite the tile, and so has to be the last product."""
 
     @abstractmethod
     def dense(self) -> Array:
-        """The rows as a matrix of numbers, in working coordinates; not a copy."""
+        """Rows as a dense matrix in working coordinates; not a copy."""
 
 
 class Design(ABC):
     """n rows × p columns (the last of them ones, where there is an intercept), in working coordinates.
 
-    `coordinates` says how the columns were shifted and scaled, and maps coefficients back. Vectors may be matrices of
+    `coordinates` holds the shifts and scales of the columns, and maps coefficients back. Vectors may be matrices of
     several columns: `times` takes (p,) or (p, k), and `transposed_times` (n,) or (n, k). A value of X that is not
-    finite makes each product that it enters not finite either.
+    finite makes every product that contains it not finite.
     """
 
     coordinates: Coordinates
 
     @functools.cached_property
-    def kept(self) -> dict[str, Any]:
-        """What was computed of these rows once and serves all fits to them."""
+    def cache(self) -> dict[str, Any]:
+        """Results that depend only on these rows and are reused by all fits to them."""
         return {}
 
     @property
@@ -74,28 +74,30 @@ class Design(ABC):
     @property
     @abstractmethod
     def most_rows(self) -> int:
-        """Rows up to which a block gets cheaper by the row."""
+        """Largest useful number of rows in a block; larger blocks are not cheaper per row."""
 
     @property
     def block_rows(self) -> int:
-        """Rows that one thread should take at a time: so that four blocks, or eight, … are of one size."""
+        """Rows of a block for one thread, so that four blocks, or a multiple of four, have the same size."""
         n, most = self.n_rows, self.most_rows
-        return max(1, n) if n * SPLIT <= most else -(-n // (FAIR * -(-n // (FAIR * most))))
+        if n * SINGLE_BLOCK_PART <= most:
+            return max(1, n)
+        return -(-n // (BLOCKS_MULTIPLE * -(-n // (BLOCKS_MULTIPLE * most))))
 
     @abstractmethod
     def rows(self, rows: slice) -> Self:
-        """Consecutive rows, without a copy."""
+        """Return consecutive rows, without a copy."""
 
     @abstractmethod
     def take(self, rows: Array) -> Self:
-        """The rows at these positions, copied."""
+        """Return a copy of the rows at these positions."""
 
     @abstractmethod
     def tile(self) -> Tile:
-        """All rows as one tile."""
+        """Return all rows as one tile."""
 
     def tiles(self) -> Iterator[tuple[slice, Tile]]:
-        """The rows, cut so that each part stays in the cache while it is multiplied several times."""
+        """Iterate over tiles that stay in the cache while they are multiplied several times."""
         for rows in row_blocks(self.n_rows, self.most_rows):
             yield rows, self.rows(rows).tile()
 
@@ -103,7 +105,7 @@ class Design(ABC):
         return row_blocks(self.n_rows, self.block_rows)
 
     def dense_blocks(self) -> list[slice]:
-        """For what makes a number of each row and column: a block of codes may have 8 GiB of them."""
+        """Blocks that can be written out as dense matrices; a block of codes may have 8 GiB of numbers."""
         return row_blocks(self.n_rows, rows_per_block(self.n_columns))
 
     def times(self, w: Array) -> Array:
@@ -131,42 +133,42 @@ class Design(ABC):
         return self._summed(lambda tile, rows: tile.gram(h[rows]), np.zeros((self.n_columns, self.n_columns)))
 
     def dense(self) -> Array:
-        """The whole design as a matrix of numbers: for small ones."""
+        """Return the whole design as a dense matrix, for small designs."""
         matrix = np.empty((self.n_rows, self.n_columns))
         for rows, tile in self.tiles():
             matrix[rows] = tile.dense()
         return matrix
 
     def refuse_other_length(self, w: Array) -> None:
-        """Raise where there is not one coefficient per column: compiled loops do not look."""
+        """Raise unless there is one coefficient per column, as compiled loops do not check bounds."""
         if len(w) != self.n_columns:
             raise ValueError(f"{len(w)} coefficients do not fit {self.n_columns} columns.")
 
     def refuse_wide_gram(self) -> None:
-        """Raise where Xᵀ diag(h) X would be too large to form."""
-        if (p := self.n_columns) > MOST_GRAM_COLUMNS:
+        """Raise if Xᵀ diag(h) X is too large to be formed."""
+        if (p := self.n_columns) > MAX_GRAM_COLUMNS:
             raise TooManyColumnsError(
                 f"the Hessian of {p} columns would take {8 * p * p / 2**30:.0f} GiB; use a solver that needs only "
                 'products with it, solver="lbfgs" or solver="newton-cg", or fewer columns.'
             )
 
     def _summed(self, product: Callable[[Tile, slice], Array], total: Array) -> Array:
-        """Products of all tiles added to `total`: block by block, in order."""
+        """Add the products of all tiles to `total`, block by block in order."""
 
-        def of_block(block: slice) -> Array:
+        def sum_block(block: slice) -> Array:
             products = (
                 product(tile, slice(block.start + rows.start, block.start + rows.stop))
                 for rows, tile in self.rows(block).tiles()
             )
-            total_of_block: Array = functools.reduce(operator.iadd, products)
-            return total_of_block
+            block_total: Array = functools.reduce(operator.iadd, products)
+            return block_total
 
-        for part in ordered_stream(of_block, self.blocks()):
+        for part in ordered_stream(sum_block, self.blocks()):
             total += part
         return total
 
 
 def symmetric(lower: Array) -> Array:
-    """The symmetric matrix whose lower triangle is given, in place."""
+    """Mirror the lower triangle to the upper one, in place."""
     loops.mirror(lower)
     return lower

@@ -1,4 +1,4 @@
-"""Rows of a matrix: as a tile of working coordinates, shifted, scaled and weighted in one pass; and how far they go."""
+"""Tiles of a matrix in working coordinates, shifted, scaled and weighted in one pass; and ranges of its columns."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from mercer._jit import jit
 
 @jit
 def widen(X, lowest, highest):  # type: ignore[no-untyped-def]
-    """Let `lowest` and `highest` of each column take in these rows; NaN instead of 0 if a number is not finite."""
-    spoilt = 0.0
+    """Update `lowest` and `highest` of each column with these rows; return 0, or NaN if a number is not finite."""
+    not_finite = 0.0
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             value = X[i, j]
             lowest[j] = min(lowest[j], value)
             highest[j] = max(highest[j], value)
-            spoilt += 0.0 * value
-    return spoilt
+            not_finite += 0.0 * value
+    return not_finite
 
 
 @jit
 def fill(X, shift, inverse_scale, root, tile):  # type: ignore[no-untyped-def]
-    """root · (x − shift) · inverse_scale for every row; a tile wider than `shift` has `root` in its last column.
+    """Write root · (x − shift) · inverse_scale for every row; a tile wider than `shift` has `root` in its last column.
 
     An empty `root` means ones. X may be the tile itself.
     """
@@ -43,7 +43,7 @@ def fill(X, shift, inverse_scale, root, tile):  # type: ignore[no-untyped-def]
 
 @jit
 def fill_columns(columns, shift, inverse_scale, root):  # type: ignore[no-untyped-def]
-    """`fill` in place for a tile that is stored column by column: `columns` is its transpose."""
+    """Do the work of `fill` in place for a tile that is stored column by column: `columns` is its transpose."""
     d, n = shift.shape[0], columns.shape[1]
     weighted = root.shape[0] > 0
     for j in range(d):

@@ -1,4 +1,4 @@
-"""Zᵀ(h ∘ (Z c)) of rows that lie in memory: each is read once, and multiplied from both sides while it is at hand."""
+"""Zᵀ(h ∘ (Z c)) of rows in memory: each is read once, and multiplied from both sides while it is in registers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from mercer._jit import jit, wide_vectors
 
 
 @jit
-def there_and_back(rows, c, level, h, bent, total):  # type: ignore[no-untyped-def]
-    """bent = h (rows c + level), and total += rowsᵀ bent, four rows at once.
+def add_curvature_product(rows, c, level, h, bent, total):  # type: ignore[no-untyped-def]
+    """Compute bent = h (rows c + level) and total += rowsᵀ bent, four rows at once.
 
-    Four rows are added up while the next four are read, so that memory never waits for arithmetic.
+    Four rows are added to the total while the next four are read, so that memory does not wait for arithmetic.
     """
     wide_vectors()
     fours = rows.shape[0] // 4 * 4

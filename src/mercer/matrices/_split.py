@@ -1,4 +1,4 @@
-"""Numbers, a sparse matrix, categorical columns and an intercept, side by side."""
+"""Design of dense, sparse and categorical parts and an intercept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mercer.matrices.sparse import SparseDesign
 
 @dataclass(frozen=True, eq=False)
 class MixedDesign(Design):
-    """Parts without an intercept of their own, whose coefficients lie at `places` of the whole.
+    """Dense, sparse and categorical parts without intercepts, whose coefficients are at `places` among all.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class MixedDesign(Design):
     numbers: DenseDesign | None
     sparse: SparseDesign | None
     codes: CodesDesign | None
-    #: of the parts that there are, in the order above
+    #: positions of the coefficients of each part that is not None, in the order above
     places: tuple[Array, ...]
     coordinates: Coordinates
 
@@ -48,7 +48,7 @@ class MixedDesign(Design):
         places: tuple[Array, ...] | None = None,
         intercept: bool,
     ) -> Self:
-        """With the parts one after the other, unless `places` says otherwise."""
+        """Join parts; their coefficients follow one another unless `places` are given."""
         parts: list[Design] = [part for part in (numbers, sparse, codes) if part is not None]
         if places is None:
             sizes = [part.n_columns for part in parts]
@@ -88,14 +88,14 @@ class MixedDesign(Design):
     def tile(self) -> MixedTile:
         return MixedTile(self)
 
-    def placed(self) -> list[tuple[Design, Array | slice]]:
-        """The parts, and where the coefficients of each are."""
+    def placed_parts(self) -> list[tuple[Design, Array | slice]]:
+        """Return each part with the positions of its coefficients."""
         return list(zip(self._parts(), map(_as_slice, self.places), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class MixedTile(Tile):
-    """Numbers are read in tiles of their own, which are smaller than those that codes are worth."""
+    """Rows of all parts. Dense parts are read in smaller tiles of their own, as large tiles pay only for codes."""
 
     design: MixedDesign
 
@@ -103,7 +103,7 @@ class MixedTile(Tile):
         product = np.zeros((self.design.n_rows, *w.shape[1:]))
         if self.design.coordinates.intercept:
             product += w[-1]
-        for part, where in self.design.placed():
+        for part, where in self.design.placed_parts():
             for rows, tile in part.tiles():
                 product[rows] += tile.times(w[where])
         return product
@@ -112,14 +112,14 @@ class MixedTile(Tile):
         product = np.empty((self.design.n_columns, *r.shape[1:]))
         if self.design.coordinates.intercept:
             product[-1] = r.sum(axis=0)
-        for part, where in self.design.placed():
+        for part, where in self.design.placed_parts():
             product[where] = _transposed_times(part, r)
         return product
 
     def gram(self, h: Array) -> Array:
         numbers, sparse, codes = self.design.numbers, self.design.sparse, self.design.codes
         whole = np.zeros((self.design.n_columns, self.design.n_columns))
-        placed = self.design.placed()
+        placed = self.design.placed_parts()
         if numbers is not None:
             _add_numbers(whole, numbers, placed, h)
         if sparse is not None and codes is not None:
@@ -132,10 +132,10 @@ class MixedTile(Tile):
         return whole
 
     def _border(self, h: Array, diagonal: Array, placed: list[tuple[Design, Array | slice]]) -> Array:
-        """Xᵀ h: the last row of Xᵀ diag(h) X."""
+        """Xᵀ h, the last row of Xᵀ diag(h) X."""
         border = np.append(np.zeros(self.design.n_columns - 1), h.sum())
         for part, where in placed:
-            if part is self.design.codes:  # ones are their own squares
+            if part is self.design.codes:  # of ones, the squares are on the diagonal
                 border[where] = diagonal[where]
             else:
                 border[where] = _transposed_times(part, h)
@@ -143,7 +143,7 @@ class MixedTile(Tile):
 
     def dense(self) -> Array:
         matrix = np.ones((self.design.n_rows, self.design.n_columns))
-        for part, where in self.design.placed():
+        for part, where in self.design.placed_parts():
             matrix[:, where] = part.dense()
         return matrix
 
@@ -154,30 +154,26 @@ def _transposed_times(part: Design, r: Array) -> Array:
 
 
 def _add_numbers(whole: Array, numbers: DenseDesign, placed: list[tuple[Design, Array | slice]], h: Array) -> None:
-    """The products of numbers with numbers and with the other parts."""
-    (_, mine), *others = placed
+    """Add the products of the dense part with itself and with the other parts."""
+    (_, own), *others = placed
     for rows, tile in numbers.tiles():
         if others:
             weighted = tile.dense() * h[rows, None]
             for part, where in others:
-                _add(whole, where, mine, part.rows(rows).tile().transposed_times(weighted))
-        _add(whole, mine, mine, tile.gram(h[rows]))
+                _add(whole, where, own, part.rows(rows).tile().transposed_times(weighted))
+        _add(whole, own, own, tile.gram(h[rows]))
 
 
 def _add(whole: Array, rows: Array | slice, columns: Array | slice, block: Array) -> None:
-    """Add a block, and its mirror image where it is not one of the diagonal."""
-    _corner(whole, rows, columns, block)
-    if rows is not columns:
-        _corner(whole, columns, rows, block.T)
-
-
-def _corner(whole: Array, rows: Array | slice, columns: Array | slice, block: Array) -> None:
-    if isinstance(rows, np.ndarray) and isinstance(columns, np.ndarray):
-        whole[rows[:, None], columns] += block
-    else:
-        whole[rows, columns] += block
+    """Add a block, and its transpose unless it is on the diagonal."""
+    mirrored = [(columns, rows, block.T)] if rows is not columns else []
+    for up, across, part in [(rows, columns, block), *mirrored]:
+        if isinstance(up, np.ndarray) and isinstance(across, np.ndarray):
+            whole[up[:, None], across] += part
+        else:
+            whole[up, across] += part
 
 
 def _as_slice(where: Array) -> Array | slice:
-    """Positions that follow one another as a slice, which is added to without a copy."""
+    """Convert consecutive positions to a slice, which is indexed without a copy."""
     return slice(where[0], where[-1] + 1) if len(where) and where[-1] - where[0] + 1 == len(where) else where

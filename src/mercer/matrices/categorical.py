@@ -1,4 +1,4 @@
-"""Categorical columns as a design: one-hot columns that are never formed."""
+"""Design of categorical columns: one-hot columns that are never formed."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from mercer.matrices import _code_loops as loops
 from mercer.matrices._base import Design, Tile
 from mercer.matrices.coordinates import Coordinates
 
-# A categorical column: its levels, and new values as positions among them.
+# The levels of a categorical column, and the codes of new values.
 
 
 def category_places(table: Table) -> list[int]:
-    """Which columns of a table are categories."""
+    """Positions of the categorical columns of a table."""
     return [j for j, kind in enumerate(table.kinds) if kind is Kind.CATEGORY]
 
 
-def in_order(seen: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, ...]:
-    """Levels that were seen, in the order that is declared, or else sorted (mixed types: as they print)."""
+def order_levels(occurring: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, ...]:
+    """Put levels into the declared order, or else sort them (mixed types by their strings)."""
     if declared is not None:
-        among = set(seen)
-        return tuple(level for level in declared if level in among)
+        kept = set(occurring)
+        return tuple(level for level in declared if level in kept)
     try:
-        return tuple(sorted(seen))
+        return tuple(sorted(occurring))
     except TypeError:
-        return tuple(sorted(seen, key=str))
+        return tuple(sorted(occurring, key=str))
 
 
 @stored(tag="DesignCategory")
 @dataclass(frozen=True)
 class Category:
-    """Levels that occurred, each with a coefficient; where `drop_first`, all but the first, which has 0."""
+    """Levels of a column, each with a coefficient; with `drop_first` all but the first, whose coefficient is 0."""
 
     column: str
     levels: tuple[Any, ...]
@@ -50,21 +50,21 @@ class Category:
 
     @classmethod
     def of(cls, column: str, coded: Coded, declared: Array | None, *, drop_first: bool) -> Self:
-        """With the levels that occur; see `in_order`."""
+        """Find the levels that occur, in the order of `order_levels`."""
         counts = np.zeros(len(coded.labels) + 1, dtype=np.int64)
         loops.count(np.require(coded.codes, np.int32, ["C", "W"]), counts)
         if counts[-1]:
             raise _missing(column, coded)
         occurring = coded.labels[counts[:-1] > 0].tolist()
-        return cls(column, in_order(occurring, None if declared is None else declared.tolist()), drop_first)
+        return cls(column, order_levels(occurring, None if declared is None else declared.tolist()), drop_first)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One for each coefficient."""
+        """Name of each coefficient."""
         return tuple(f"{self.column}[{level}]" for level in self.levels[self.drop_first :])
 
     def codes(self, coded: Coded) -> Array:
-        """Positions of values among the levels; each must be one of them."""
+        """Positions of values among the levels; an unknown value is an error."""
         if coded.codes.min(initial=0) < 0:
             raise _missing(self.column, coded)
         place = {level: position for position, level in enumerate(self.levels)}
@@ -72,16 +72,14 @@ class Category:
         if np.array_equal(places, np.arange(len(places))):
             return coded.codes
         codes = places[coded.codes]
-        if (places < 0).any() and (unseen := codes < 0).any():
-            raise self._unseen_level(coded.labels.tolist()[coded.codes[np.argmax(unseen)]])
+        if (places < 0).any() and (unknown := codes < 0).any():
+            level = coded.labels.tolist()[coded.codes[np.argmax(unknown)]]
+            raise UnseenCategoryError(
+                f"Column {self.column!r} holds {quoted(level)}, which was never seen when the model was fitted and so "
+                f"has no coefficient. {did_you_mean(str(level), map(str, self.levels))} Correct it, leave those rows "
+                "out, or fit again on rows that show every level."
+            )
         return np.asarray(codes)
-
-    def _unseen_level(self, level: Any) -> UnseenCategoryError:
-        return UnseenCategoryError(
-            f"Column {self.column!r} holds {quoted(level)}, which was never seen when the model was fitted and so has "
-            f"no coefficient. {did_you_mean(str(level), map(str, self.levels))} Correct it, leave those rows out, or "
-            "fit again on rows that show every level."
-        )
 
 
 def _missing(column: str, coded: Coded) -> NonFiniteError:
@@ -91,18 +89,20 @@ def _missing(column: str, coded: Coded) -> NonFiniteError:
     )
 
 
-#: rows of a block
-BLOCK_ROWS, MOST_BLOCK_ROWS = 1 << 16, 1 << 22
-#: cells that columns may have together to be read as one: histograms of pairs stay in the L2 cache
-MOST_CELLS = 320
-#: … and no more than rows for each cell
+#: rows of a block, at least
+MIN_CODE_BLOCK_ROWS = 1 << 16
+#: rows of a block, at most, where histograms of many cells call for large blocks
+MAX_CODE_BLOCK_ROWS = 1 << 22
+#: largest number of cells of a group of columns: histograms of pairs of groups stay in the L2 cache
+MAX_GROUP_CELLS = 320
+#: smallest number of rows per cell of a group
 ROWS_PER_CELL = 64
 
 
 class CodeCells(NamedTuple):
-    """Groups of columns read as one; see `mercer.matrices._code_loops`."""
+    """Groups of columns and the coefficients of their cells; see `mercer.matrices._code_loops`."""
 
-    #: where the cells of each group begin among all, and the end
+    #: first cell of each group among all cells, and the number of all
     begins: Array
     #: the coefficients of cell c are members[first[c] : first[c + 1]]
     first: Array
@@ -111,10 +111,10 @@ class CodeCells(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CodesDesign(Design):
-    """Several categorical columns, each a run of one-hot columns side by side.
+    """Several categorical columns as consecutive one-hot columns.
 
-    A code of −1, and where the first level is dropped a code of 0, is a row of zeros. Columns of few levels are read
-    together, as one column of all their combinations.
+    A code of −1, and where the first level is dropped a code of 0, is a row of zeros. Columns of few levels are
+    grouped into one column of all their combinations.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class CodesDesign(Design):
     array([1., 6., 3., 2., 5.])
     """
 
-    #: (groups, all rows)
+    #: cell of each row in each group, of shape (groups, all rows)
     cell_of_row: Array
     cells: CodeCells
     coordinates: Coordinates
@@ -137,16 +137,16 @@ class CodesDesign(Design):
 
     @classmethod
     def of(cls, codes: Sequence[Array], levels: Sequence[int], *, drop_first: bool = False) -> Self:
-        """From a code (−1 … levels − 1) per row, for each column."""
-        whole = [np.require(column, np.int32, ["C", "W"]) for column in codes]
-        lowest = [-int(column.min(initial=0) < 0) for column in whole]
+        """Build the design from the codes (−1 … levels − 1) of each column."""
+        columns = [np.require(column, np.int32, ["C", "W"]) for column in codes]
+        lowest = [-int(column.min(initial=0) < 0) for column in columns]
         n_rows = len(codes[0])
         groups = _groups(np.subtract(levels, lowest), n_rows)
         cell_of_row = np.zeros((len(groups), n_rows), dtype=np.uint32)
 
         def fill(group: int) -> None:
             for column in groups[group]:
-                largest = loops.join(cell_of_row[group], whole[column], lowest[column], levels[column])
+                largest = loops.join(cell_of_row[group], columns[column], lowest[column], levels[column])
                 if largest >= levels[column] - lowest[column] and n_rows:
                     raise IndexError(f"a code of column {column} lies outside −1 … {levels[column] - 1}.")
 
@@ -161,9 +161,9 @@ class CodesDesign(Design):
 
     @property
     def most_rows(self) -> int:
-        # as many as it takes for the work on rows to outweigh that on histograms of all pairs of cells
+        # enough that the work on rows outweighs that on the histograms of all pairs of cells
         cells = int(self.cells.begins[-1])
-        return max(BLOCK_ROWS, cells, min(cells**2 // 2, MOST_BLOCK_ROWS))
+        return max(MIN_CODE_BLOCK_ROWS, cells, min(cells**2 // 2, MAX_CODE_BLOCK_ROWS))
 
     def rows(self, rows: slice) -> Self:
         start, stop, _ = rows.indices(self.n_rows)
@@ -179,6 +179,8 @@ class CodesDesign(Design):
 
 @dataclass(frozen=True, eq=False)
 class CodesTile(Tile):
+    """The rows start…stop of categorical columns."""
+
     cell_of_row: Array
     cells: CodeCells
     start: int
@@ -191,7 +193,7 @@ class CodesTile(Tile):
 
     def times(self, w: Array) -> Array:
         _, first, members = self.cells
-        table = loops.of_cells(first, members, np.ascontiguousarray(w[:, None] if w.ndim == 1 else w))
+        table = loops.sum_coefficients(first, members, np.ascontiguousarray(w[:, None] if w.ndim == 1 else w))
         if w.ndim == 1:
             return np.asarray(loops.times(*self._rows, table[:, 0]))
         return np.asarray(loops.times_matrix(*self._rows, table))
@@ -203,7 +205,7 @@ class CodesTile(Tile):
             table = loops.transposed_times(*self._rows, r.ravel())[:, None]
         else:
             table = loops.transposed_times_matrix(*self._rows, r)
-        total = loops.of_coefficients(first, members, table, self.n_columns)
+        total = loops.sum_cells(first, members, table, self.n_columns)
         return np.asarray(total.reshape(-1, *r.shape[1:]))
 
     def gram(self, h: Array) -> Array:
@@ -218,8 +220,8 @@ class CodesTile(Tile):
 
 
 def _groups(sizes: Array, n_rows: int) -> list[list[int]]:
-    """Columns to be read as one, from those of the fewest codes on."""
-    most = min(MOST_CELLS, n_rows // ROWS_PER_CELL)
+    """Group columns, from those of the fewest codes on, while a group has few cells."""
+    most = min(MAX_GROUP_CELLS, n_rows // ROWS_PER_CELL)
     groups: list[list[int]] = []
     cells = most + 1
     for column in np.argsort(sizes, kind="stable").tolist():
@@ -232,11 +234,11 @@ def _groups(sizes: Array, n_rows: int) -> list[list[int]]:
 
 
 def _cells(groups: list[list[int]], levels: Sequence[int], lowest: list[int], *, drop_first: bool) -> CodeCells:
-    """What each cell stands for."""
+    """Return the coefficients of each cell."""
     begins = np.cumsum([0, *(np.array(levels) - drop_first)])
     combined = []
     for group in groups:
-        # coefficient of each code from the lowest on, −1 for none
+        # coefficient of each code from the lowest on; −1 for a code without a coefficient
         places = [np.append([-1] * (drop_first - lowest[c]), np.arange(begins[c], begins[c + 1])) for c in group]
         combined.append(np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, len(group)))
     members = np.concatenate([cells[cells >= 0] for cells in combined]).astype(np.int64)

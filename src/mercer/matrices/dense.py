@@ -1,4 +1,4 @@
-"""A matrix of numbers as a design."""
+"""Design of a dense matrix."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from mercer._jit.product import square
 from mercer._threads import MIN_COLUMNS_FOR_THREADS, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
+from mercer.families.losses import NO_WEIGHTS
 from mercer.matrices import _dense_loops as loops
 from mercer.matrices._base import Design, Tile, symmetric
-from mercer.matrices.coordinates import Coordinates, that_count
+from mercer.matrices.coordinates import Coordinates, positive_weight_rows
 
-#: bytes of a tile: it and the rows it was made from stay in the L2 cache while they are multiplied
-TILE = 3 << 18
-#: rows below which adding up Xᵀ diag(h) X costs more than the product
-LEAST_TILE_ROWS = 512
-#: what compiled loops take for "every row weighs 1"
-ALL_ONES = np.zeros(0)
+#: bytes of a tile: the tile and its rows of X stay in the L2 cache while they are multiplied
+DENSE_TILE_BYTES = 3 << 18
+#: rows of a tile, at least: with fewer, adding up the Xᵀ diag(h) X costs more than the products
+MIN_DENSE_TILE_ROWS = 512
 
 
 @dataclass(frozen=True, eq=False)
 class DenseDesign(Design):
-    """A matrix of numbers of any type, order and strides, read tile by tile.
+    """A dense matrix of any dtype, order and strides, read tile by tile.
 
-    Where shifts are small beside scales, they are taken out of the products X w and Xᵀ r, which then read X once and
-    copy nothing; else each tile is shifted first, so that a column of mean 1e8 and variance 1 keeps its digits.
+    Where shifts are small relative to scales, they are subtracted from the products X w and Xᵀ r, which then read X
+    without a copy; else each tile is shifted first, so that a column of mean 1e8 and variance 1 keeps its digits.
 
     Examples
     --------
@@ -44,8 +43,8 @@ class DenseDesign(Design):
 
     @classmethod
     def of(cls, X: Array, *, intercept: bool = True, weight: Array | None = None) -> Self:
-        """With shift and scale from rows spread over X, those of no weight left out."""
-        return cls(X, Coordinates.of(that_count(X, weight), intercept=intercept))
+        """Choose shift and scale from rows of positive weight spread over X."""
+        return cls(X, Coordinates.of(positive_weight_rows(X, weight), intercept=intercept))
 
     @property
     def n_rows(self) -> int:
@@ -68,46 +67,46 @@ class DenseDesign(Design):
         return positive - self._gram(np.maximum(-h, 0.0)) if h.min(initial=0.0) < 0 else positive
 
     def _gram(self, h: Array) -> Array:
-        """By compiled loops, for h that is not negative."""
+        """Xᵀ diag(h) X by compiled loops, for h ≥ 0."""
         working, width = self.coordinates, padded(len(self.coordinates.shift) + 1)
         inverse_scale = 1 / working.scale
 
-        def of_block(rows: slice) -> Array:
-            total, none = np.zeros((width, width)), np.zeros((rows.stop - rows.start, 0))
-            add_gram(self.X[rows], none, h[rows], working.shift, inverse_scale, total)
+        def block_gram(rows: slice) -> Array:
+            total, no_columns = np.zeros((width, width)), np.zeros((rows.stop - rows.start, 0))
+            add_gram(self.X[rows], no_columns, h[rows], working.shift, inverse_scale, total)
             return total
 
-        total = sum(ordered_stream(of_block, self.blocks()), start=np.zeros((width, width)))
+        total = sum(ordered_stream(block_gram, self.blocks()), start=np.zeros((width, width)))
         return symmetric(total)[: self.n_columns, : self.n_columns].copy()
 
     def tile(self) -> Tile:
         return next(self._read(max(1, self.n_rows)))[1]
 
     def tiles(self) -> Iterator[tuple[slice, Tile]]:
-        return self._read(max(LEAST_TILE_ROWS, TILE // (8 * max(1, self.n_columns))))
+        return self._read(max(MIN_DENSE_TILE_ROWS, DENSE_TILE_BYTES // (8 * max(1, self.n_columns))))
 
     def _read(self, size: int) -> Iterator[tuple[slice, Tile]]:
-        reader = Reader(self.X, self.coordinates, min(size, self.n_rows))
+        reader = DenseTileReader(self.X, self.coordinates, min(size, self.n_rows))
         for rows in row_blocks(self.n_rows, size) or [slice(0, 0)]:
             X = self.X[rows]
-            yield rows, FoldedTile(X, reader) if reader.folds else ShiftedTile(reader.fill(X, ALL_ONES))
+            yield rows, FoldedTile(X, reader) if reader.folds else ShiftedTile(reader.fill(X, NO_WEIGHTS))
 
 
-class Reader:
-    """How rows of one matrix become tiles, and the memory for one of them."""
+class DenseTileReader:
+    """Reader of tiles of one matrix, with the memory for one tile."""
 
     def __init__(self, X: Array, coordinates: Coordinates, n_rows: int) -> None:
         self.shift, self.intercept = coordinates.shift, coordinates.intercept
         self.inverse_scale = 1 / coordinates.scale
         self.n_columns = coordinates.n_columns
-        #: whether shifts are taken out of products
+        #: whether shifts are subtracted from products
         self.folds = coordinates.near and _is_for_blas(X)
         self._by_columns = abs(X.strides[0]) < abs(X.strides[1])
         self._for_loops = is_block(X)
         self._scratch = np.empty(n_rows * self.n_columns)
 
     def fill(self, X: Array, root: Array) -> Array:
-        """Rows in working coordinates, each times its `root`, in the order that X is stored in."""
+        """Write rows in working coordinates, each times its `root`, into the memory, in the order of X."""
         m, p, d = len(X), self.n_columns, len(self.shift)
         tile = self._scratch[: m * p]
         if self._by_columns:
@@ -122,8 +121,8 @@ class Reader:
         loops.fill(X, self.shift, self.inverse_scale, root, tile)
         return tile
 
-    def folded(self, w: Array) -> tuple[Array, Array]:
-        """X w = X v + c: v and c."""
+    def fold(self, w: Array) -> tuple[Array, Array]:
+        """Return v and c with X w = X v + c, where the second X is that of the user."""
         d = len(self.shift)
         v = (w[:d].T * self.inverse_scale).T
         return v, (w[d] if self.intercept else 0.0) - self.shift @ v
@@ -131,7 +130,7 @@ class Reader:
 
 @dataclass(frozen=True, eq=False)
 class ShiftedTile(Tile):
-    """Rows copied into working coordinates."""
+    """Rows of X copied into working coordinates."""
 
     values: Array
 
@@ -153,16 +152,16 @@ class ShiftedTile(Tile):
 
 
 class FoldedTile(Tile):
-    """Rows of X as they are: shift and scale are applied to what they are multiplied with, or to the product.
+    """Rows of X without a copy: shift and scale are applied to the vector, or to the product.
 
-    Not so for Xᵀ diag(h) X, where that would cost twice as many digits and the weighted rows are copied anyway.
+    Xᵀ diag(h) X is computed from shifted rows, as it would lose twice as many digits and copies the rows anyway.
     """
 
-    def __init__(self, X: Array, reader: Reader) -> None:
+    def __init__(self, X: Array, reader: DenseTileReader) -> None:
         self.X, self._reader = X, reader
 
     def times(self, w: Array) -> Array:
-        v, c = self._reader.folded(w)
+        v, c = self._reader.fold(w)
         # BLAS takes ten times as long for a single column
         product = np.matmul(self.X, v) if len(v) != 1 else np.multiply.outer(self.X[:, 0], v[0])
         product += c
@@ -189,21 +188,21 @@ class FoldedTile(Tile):
         return np.asarray(square(self._reader.fill(self.X, np.sqrt(h))))
 
     def dense(self) -> Array:
-        return self._reader.fill(self.X, ALL_ONES)
+        return self._reader.fill(self.X, NO_WEIGHTS)
 
 
 def is_for_loops(design: DenseDesign) -> bool:
-    """Whether compiled loops multiply its rows by themselves faster than BLAS does."""
+    """Return whether compiled loops compute Xᵀ diag(h) X faster than BLAS."""
     return is_block(design.X) and design.n_columns < MIN_COLUMNS_FOR_THREADS
 
 
 def is_block(X: Array) -> bool:
-    """Whether X is of one of the two kinds of array that loops are compiled for."""
+    """Return whether X is of one of the two array types that loops are compiled for."""
     return X.dtype in (np.float32, np.float64) and X.flags.carray
 
 
 def _is_for_blas(X: Array) -> bool:
-    """Whether NumPy hands products with X to BLAS as it is, of either order."""
+    """Return whether NumPy passes X, of either order, to BLAS without a copy."""
     if X.dtype != np.float64 or not X.flags.aligned or not X.size:
         return False
     inner, outer = sorted(zip(X.strides, X.shape, strict=True))

@@ -1,4 +1,4 @@
-"""Encoded rows as a design: numbers stay numbers, codes stay codes, counts stay sparse."""
+"""Encoded matrices: numbers, codes of categories and sparse columns as parts, and their designs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from mercer.matrices.coordinates import Coordinates
 from mercer.matrices.dense import DenseDesign
 from mercer.matrices.sparse import SparseDesign, far_columns
 
-# Columns in the form they were found in: numbers, codes of levels, a sparse matrix.
+# The parts: numbers, codes of levels, or a sparse matrix.
 
-#: columns beyond which positions need 64 bits
-INT32 = np.iinfo(np.int32).max
+#: number of columns beyond which indices need 64 bits
+MAX_INT32_COLUMNS = np.iinfo(np.int32).max
 #: row, column and value of an entry
 Entry = tuple[int, int, Any]
 
 
 class StoredEntries(NamedTuple):
-    """Entries that are not zero, row by row, as a CSR matrix has them."""
+    """Arrays of a CSR matrix."""
 
     indptr: Array
     indices: Array
@@ -52,7 +52,7 @@ class NumberPart:
         return int(self.X.shape[1])
 
     def checked(self) -> Self:
-        """With the type and shape that are promised."""
+        """Convert to float64 and check the shape."""
         X = np.asarray(self.X, dtype=np.float64)
         if X.ndim != 2:
             raise DataError(f"numbers must be a matrix, but have the shape {X.shape}; use X.reshape(len(X), -1).")
@@ -62,7 +62,7 @@ class NumberPart:
         return type(self)(self.X[rows])
 
     def fill(self, dense: Array) -> None:
-        """Write the columns into zeros of the same shape."""
+        """Write the columns into a matrix of zeros."""
         dense[:] = self.X
 
     def times(self, w: Array) -> Array:
@@ -76,17 +76,17 @@ class NumberPart:
 
     @property
     def width(self) -> int:
-        """Entries that a row may have."""
+        """Largest number of stored entries of a row."""
         return self.n_columns
 
     def write(self, indices: Array, values: Array) -> None:
-        """Column and value of the entries of each row; a value of 0 is no entry."""
+        """Write columns and values of the entries of each row; entries with the value 0 are to be dropped."""
         indices[:] = np.arange(self.n_columns)
         values[:] = self.X
 
     def first_where(self, bad: Callable[[Array], Array]) -> Entry | None:
-        found = np.argwhere(bad(self.X))
-        return (int(found[0, 0]), int(found[0, 1]), self.X[tuple(found[0])]) if len(found) else None
+        places = np.argwhere(bad(self.X))
+        return (int(places[0, 0]), int(places[0, 1]), self.X[tuple(places[0])]) if len(places) else None
 
     def __str__(self) -> str:
         return f"{self.n_columns} of numbers"
@@ -94,7 +94,7 @@ class NumberPart:
 
 @dataclass(frozen=True, eq=False)
 class CodePart:
-    """A column of 0 and 1 for each level: int32 codes, one per row; −1 is a row of zeros."""
+    """One-hot columns, one per level, as an int32 code per row; −1 is a row of zeros."""
 
     codes: Array
     n_levels: int
@@ -108,15 +108,15 @@ class CodePart:
         return self.n_levels
 
     def checked(self) -> Self:
-        """With the type and range that are promised."""
+        """Convert to int32 and check the range."""
         codes = np.asarray(self.codes)
         if codes.ndim != 1 or codes.dtype.kind not in "iu":
             raise DataError(f"codes must be a vector of integers, not of {codes.dtype} with the shape {codes.shape}.")
         if len(codes) and (codes.min() < -1 or codes.max() >= self.n_levels):
             row = int(np.argmax((codes < -1) | (codes >= self.n_levels)))
             raise DataError(
-                f"the code {codes[row]} of row {row} lies outside −1 … {self.n_levels - 1}; codes count levels from "
-                "0 on, and −1 is none of them."
+                f"the code {codes[row]} of row {row} lies outside −1 … {self.n_levels - 1}; levels are coded from 0 "
+                "on, and −1 means no level."
             )
         codes = codes.astype(np.int32, copy=False)
         return self if codes is self.codes else type(self)(codes, self.n_levels)
@@ -143,7 +143,7 @@ class CodePart:
         return product
 
     def squared(self) -> Self:
-        return self  # 0 and 1 are their own squares
+        return self  # 0² = 0 and 1² = 1
 
     @property
     def width(self) -> int:
@@ -155,7 +155,7 @@ class CodePart:
             values[:, 0] = self.codes >= 0
 
     def first_where(self, bad: Callable[[Array], Array]) -> Entry | None:
-        return None  # nothing is wrong with 0 and 1
+        return None  # 0 and 1 are never bad
 
     def __str__(self) -> str:
         return f"{self.n_columns} of levels"
@@ -176,7 +176,7 @@ class SparsePart:
         return int(self.matrix.shape[1])
 
     def checked(self) -> Self:
-        """With the format that is promised; places that are stored twice are added up."""
+        """Convert to CSR and sum duplicate entries."""
         matrix = self.matrix.tocsr()
         if matrix.dtype.kind not in "fiub":
             raise DataError(f"a sparse matrix of type {matrix.dtype} holds no real numbers; convert it to float64.")
@@ -202,9 +202,9 @@ class SparsePart:
         return type(self)(self.matrix.multiply(self.matrix).tocsr())
 
     def first_where(self, bad: Callable[[Array], Array]) -> Entry | None:
-        if not (found := bad(self.matrix.data)).any():
+        if not (is_bad := bad(self.matrix.data)).any():
             return None
-        place = int(np.argmax(found))
+        place = int(np.argmax(is_bad))
         row = int(np.searchsorted(self.matrix.indptr, place, side="right")) - 1
         return row, int(self.matrix.indices[place]), self.matrix.data[place]
 
@@ -215,13 +215,13 @@ class SparsePart:
 Part = NumberPart | CodePart | SparsePart
 
 
-def part_of(columns: Any) -> Part:
-    """A matrix of numbers, sparse or not, as a part."""
+def as_part(columns: Any) -> Part:
+    """Return a dense or sparse matrix as a part."""
     return SparsePart(columns) if sparse.issparse(columns) else NumberPart(np.asarray(columns, dtype=np.float64))
 
 
-def stacked(parts: Sequence[Any]) -> Part:
-    """The same columns of some rows, and of those below them."""
+def stack_parts(parts: Sequence[Any]) -> Part:
+    """Concatenate the rows of parts with the same columns."""
     match parts[0]:
         case NumberPart():
             return NumberPart(np.concatenate([part.X for part in parts]))
@@ -231,40 +231,40 @@ def stacked(parts: Sequence[Any]) -> Part:
             return SparsePart(sparse.vstack([part.matrix for part in parts], format="csr"))
 
 
-def all_stored(parts: Sequence[Part], begins: Array, n_rows: int) -> StoredEntries:
-    """What parts side by side store, where the columns of each begin at `begins`."""
+def stored_entries(parts: Sequence[Part], begins: Array, n_rows: int) -> StoredEntries:
+    """Entries of parts side by side, where `begins` holds the first column of each."""
     groups = [list(group) for _, group in groupby(range(len(parts)), lambda j: isinstance(parts[j], SparsePart))]
     stored = []
     for group in groups:
         many = [(part, int(begins[j])) for j in group if not isinstance(part := parts[j], SparsePart)]
-        stored += [_written(many, n_rows)] if many else [_shifted(parts[j], int(begins[j])) for j in group]
-    return stored[0] if len(stored) == 1 else _interleaved(stored, n_rows)
+        if many:
+            stored.append(_entries_of_numbers_and_codes(many, n_rows))
+            continue
+        for j in group:
+            matrix: Any = parts[j].matrix  # type: ignore[union-attr]
+            stored.append(StoredEntries(matrix.indptr, matrix.indices.astype(np.int64) + int(begins[j]), matrix.data))
+    return stored[0] if len(stored) == 1 else _interleave(stored, n_rows)
 
 
-def _shifted(part: Any, begin: int) -> StoredEntries:
-    matrix = part.matrix
-    return StoredEntries(matrix.indptr, matrix.indices.astype(np.int64) + begin, matrix.data)
-
-
-def _written(parts: Sequence[tuple[NumberPart | CodePart, int]], n_rows: int) -> StoredEntries:
-    """Entries of numbers and codes, of which each row has as many as any other, but for zeros."""
+def _entries_of_numbers_and_codes(parts: Sequence[tuple[NumberPart | CodePart, int]], n_rows: int) -> StoredEntries:
+    """Entries of numbers and codes, of which every row has the same number except for zeros."""
     ends = np.cumsum([part.width for part, _ in parts])
     last, begin_of_last = parts[-1]
-    small = begin_of_last + last.n_columns <= INT32
+    small = begin_of_last + last.n_columns <= MAX_INT32_COLUMNS
     indices = np.empty((n_rows, ends[-1]), dtype=np.int32 if small else np.int64)
     values = np.empty(indices.shape)
     for (part, begin), end in zip(parts, ends, strict=True):
-        mine = indices[:, end - part.width : end]
-        part.write(mine, values[:, end - part.width : end])
-        mine += begin
+        columns = indices[:, end - part.width : end]
+        part.write(columns, values[:, end - part.width : end])
+        columns += begin
     present = values != 0
     if present.all():
         return StoredEntries(np.arange(n_rows + 1, dtype=np.int64) * indices.shape[1], indices.ravel(), values.ravel())
     return StoredEntries(np.append(0, np.cumsum(present.sum(axis=1))), indices[present], values[present])
 
 
-def _interleaved(parts: list[StoredEntries], n_rows: int) -> StoredEntries:
-    """The entries of each row of one after those of the one before."""
+def _interleave(parts: list[StoredEntries], n_rows: int) -> StoredEntries:
+    """Join entries row by row, those of a part after those of the previous part."""
     counts = [np.diff(part.indptr).astype(np.int64) for part in parts]
     indptr = np.append(0, np.cumsum(np.sum([np.zeros(n_rows, dtype=np.int64), *counts], axis=0)))
     indices, values = np.empty(indptr[-1], dtype=np.int64), np.empty(indptr[-1])
@@ -277,31 +277,31 @@ def _interleaved(parts: list[StoredEntries], n_rows: int) -> StoredEntries:
     return StoredEntries(indptr, indices, values)
 
 
-# A matrix made of parts, each in the form it was found in: categories stay codes, counts stay sparse.
+# The matrix of parts.
 
-#: of columns: a sequence of str, or an array of such objects
+#: names of columns: a sequence of str, or an array of str objects
 Names = Sequence[str] | Array
 
-#: of the memory that is left, what the whole matrix of numbers may take
-SHARE = 0.5
+#: share of the available memory that the dense matrix may take
+DENSE_SHARE_OF_MEMORY = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Rows × columns of float64, made of parts side by side; made by `Encoded.of`.
+    """Matrix of float64 of shape (rows, columns) that consists of parts; built by `Encoded.of`.
 
-    Linear models of mercer read the parts as they are. Whoever asks for an array (`np.asarray`, scikit-learn's
-    estimators) gets all columns written out, unless they would take more than half of the memory that is left.
-    Rows are chosen as those of an array: `X[5:9]`, `X[[3, 1]]`, `X[mask]`.
+    Linear models of mercer multiply the parts directly. `np.asarray` and the estimators of scikit-learn get a dense
+    matrix, unless it would take more than half of the available memory.
+    Rows are selected as those of an array: `X[5:9]`, `X[[3, 1]]`, `X[mask]`.
 
     Parameters
     ----------
     parts : tuple of NumberPart, CodePart and SparsePart
         Columns from left to right.
     n_rows : int
-        Number of rows, which all parts have.
+        Number of rows of all parts.
     given_names : sequence or array of str, optional
-        A name for each column.
+        Name of each column.
 
     Examples
     --------
@@ -320,40 +320,40 @@ class Encoded:
     n_rows: int
     given_names: Names | None = None
 
-    #: operators with arrays are ours to define
+    #: operators with arrays call the methods of this class
     __array_ufunc__ = None
     ndim = 2
     dtype = np.dtype(np.float64)
 
     @classmethod
     def of(cls, parts: Sequence[Part], *, names: Names | None = None, n_rows: int | None = None) -> Self:
-        """Parts side by side, after a look at their types, sizes and codes.
+        """Join parts from left to right after a check of their types, sizes and codes.
 
         Parameters
         ----------
         parts : sequence of NumberPart, CodePart and SparsePart
             Columns from left to right.
         names : sequence or array of str, optional
-            A name for each column; x0, x1, … if not given. It is kept as it is, not copied.
+            Name of each column; x0, x1, … if not given. It is not copied.
         n_rows : int, optional
-            Number of rows, to be given where there may be no parts.
+            Number of rows; required if there are no parts.
 
         Returns
         -------
         Encoded
         """
-        whole = tuple(part.checked() for part in parts)
-        rows = {part.n_rows for part in whole} | ({n_rows} if n_rows is not None else set())
+        checked = tuple(part.checked() for part in parts)
+        rows = {part.n_rows for part in checked} | ({n_rows} if n_rows is not None else set())
         if len(rows) != 1:
-            raise DataError(f"the parts have {sorted(rows)} rows; give parts with one and the same number of rows.")
-        encoded = cls(whole, rows.pop(), names)
+            raise DataError(f"the parts have {sorted(rows)} rows; give parts with the same number of rows.")
+        encoded = cls(checked, rows.pop(), names)
         if names is not None and len(names) != encoded.shape[1]:
             raise DataError(f"{len(names)} names do not fit {encoded.shape[1]} columns; give one for each.")
         return encoded
 
     @classmethod
     def hstack(cls, blocks: Sequence[Any]) -> Self:
-        """Matrices side by side: encoded, sparse, or of numbers.
+        """Join encoded, sparse and dense matrices from left to right.
 
         Parameters
         ----------
@@ -363,33 +363,32 @@ class Encoded:
         Returns
         -------
         Encoded
-            With names where every block has some.
+            With names if every block has names.
         """
-        wrapped = [block if isinstance(block, Encoded) else cls.of([part_of(block)]) for block in blocks]
+        wrapped = [block if isinstance(block, Encoded) else cls.of([as_part(block)]) for block in blocks]
         if not wrapped:
-            raise DataError("there is nothing to put side by side; give at least one block.")
+            raise DataError("there is no block to join; give at least one.")
         given = [block.given_names for block in wrapped]
-        named = [some for some in given if some is not None]
-        names = [name for some in named for name in some] if len(named) == len(given) else None
+        named = [names for names in given if names is not None]
+        names = [name for block_names in named for name in block_names] if len(named) == len(given) else None
         return cls.of([part for block in wrapped for part in block.parts], names=names, n_rows=wrapped[0].n_rows)
 
     @classmethod
     def vstack(cls, blocks: Sequence[Self]) -> Self:
-        """Rows of one encoder below each other, as `TableFeatures` makes them of one chunk of a source after another.
+        """Concatenate the rows of matrices of one encoder, such as the chunks that `TableFeatures` encodes.
 
         Parameters
         ----------
         blocks : sequence of Encoded
-            With the same columns in the same parts, from the top down.
+            Matrices with the same columns in the same parts, from top to bottom.
 
         Returns
         -------
         Encoded
-            With the names of the first.
+            With the names of the first block.
         """
-        alike = zip(*(block.parts for block in blocks), strict=True)
         return cls.of(
-            [stacked(same) for same in alike],
+            [stack_parts(parts) for parts in zip(*(block.parts for block in blocks), strict=True)],
             names=blocks[0].given_names,
             n_rows=sum(block.n_rows for block in blocks),
         )
@@ -401,27 +400,27 @@ class Encoded:
 
     @cached_property
     def begins(self) -> Array:
-        """Where the columns of each part begin, and where the last ends."""
+        """First column of each part, and the number of all columns."""
         return np.cumsum([0, *(part.n_columns for part in self.parts)], dtype=np.int64)
 
     @property
     def names(self) -> Names:
-        """A name for each column."""
+        """Name of each column."""
         return [f"x{j}" for j in range(self.shape[1])] if self.given_names is None else self.given_names
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the parts take as they are."""
-        held = []
+        """Number of bytes of the parts."""
+        sizes = []
         for part in self.parts:
             match part:
                 case NumberPart(X):
-                    held.append(X.nbytes)
+                    sizes.append(X.nbytes)
                 case CodePart(codes):
-                    held.append(codes.nbytes)
+                    sizes.append(codes.nbytes)
                 case SparsePart(matrix):
-                    held.append(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
-        return sum(held)
+                    sizes.append(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
+        return sum(sizes)
 
     def __len__(self) -> int:
         return self.n_rows
@@ -431,16 +430,17 @@ class Encoded:
         return f"Encoded({self.n_rows} rows × {self.shape[1]} columns: {parts})"
 
     def __iter__(self) -> Iterator[Array]:
-        """Row by row, as vectors."""
+        """Iterate over the rows as vectors."""
         return (self[row] for row in range(self.n_rows))
 
     def __getitem__(self, key: Any) -> Any:
-        """Some rows, encoded as before; a single row, or rows of some columns, as an array."""
+        """Select rows as an encoded matrix; a single row, or a selection of columns, as an array."""
         if isinstance(key, tuple) and len(key) > 2:
             raise IndexError(f"{len(key)} indices are too many for rows and columns.")
         rows, columns = (*key, slice(None))[:2] if isinstance(key, tuple) else (key, slice(None))
         if columns is not Ellipsis and not (isinstance(columns, slice) and columns == slice(None)):
-            return self._entries(rows, columns)
+            chosen = sparse.csr_array(self.tocsr())[rows, columns]
+            return chosen.toarray() if hasattr(chosen, "toarray") else chosen
         if rows is Ellipsis:
             return self
         if isinstance(rows, int | np.integer):
@@ -454,12 +454,12 @@ class Encoded:
         return type(self)(tuple(part.rows(rows) for part in self.parts), n_rows, self.given_names)
 
     def _positions(self, rows: Any) -> Array:
-        """Positions of rows, which are given as such or as a mask."""
+        """Positions of rows given by positions or a mask."""
         rows = np.asarray(rows)
         if rows.dtype == bool and rows.shape != (self.n_rows,):
             raise IndexError(f"a mask of shape {rows.shape} does not fit {self.n_rows} rows.")
         if rows.ndim != 1 or (rows.dtype.kind not in "biu" and len(rows)):
-            raise IndexError("rows are chosen by a slice, a vector of positions, or a mask.")
+            raise IndexError("rows are selected by a slice, a vector of positions, or a mask.")
         if rows.dtype == bool:
             return np.flatnonzero(rows)
         if len(rows) and not (-self.n_rows <= rows.min() and rows.max() < self.n_rows):
@@ -467,56 +467,49 @@ class Encoded:
         positions: Array = rows.astype(np.int64, copy=False)
         return positions
 
-    def _entries(self, rows: Any, columns: Any) -> Any:
-        chosen = sparse.csr_array(self.tocsr())[rows, columns]
-        return chosen.toarray() if hasattr(chosen, "toarray") else chosen
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """All columns written out; `TooLargeError` where they would take more than half of the memory left."""
+        """Return a dense matrix; `TooLargeError` if it would take more than half of the available memory."""
         if copy is False:
-            raise ValueError("the columns are not kept as an array, so that there is none without a copy.")
+            raise ValueError("the columns are not stored as one array; allow a copy.")
         return self.toarray().astype(np.float64 if dtype is None else dtype, copy=False)
 
     def toarray(self) -> Array:
-        """All columns written out.
+        """Return a dense matrix.
 
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
-            float64. `TooLargeError` where it would take more than half of the memory that is left.
+            float64. `TooLargeError` if it would take more than half of the available memory.
         """
-        self._refuse_large()
-        dense = np.zeros(self.shape)
-        for part, begin, end in zip(self.parts, self.begins, self.begins[1:], strict=False):
-            part.fill(dense[:, begin:end])
-        return dense
-
-    def _refuse_large(self) -> None:
         needed = 8.0 * self.shape[0] * self.shape[1]
-        if needed > SHARE * (left := available_bytes()):
+        if needed > DENSE_SHARE_OF_MEMORY * (left := available_bytes()):
             raise TooLargeError(
                 f"{self.shape[0]:,} rows × {self.shape[1]:,} columns written out as numbers would take "
                 f"{gigabytes(needed)}, more than half of the {gigabytes(left)} of memory that are left. Linear models "
                 "of mercer (GLM, LogisticRegression, Ridge, …) read them as they are; others may take `X.tocsr()`; or "
                 "encode fewer levels, with max_levels, min_frequency or hashed."
             )
+        dense = np.zeros(self.shape)
+        for part, begin, end in zip(self.parts, self.begins, self.begins[1:], strict=False):
+            part.fill(dense[:, begin:end])
+        return dense
 
     def tocsr(self) -> Any:
-        """As a sparse matrix.
+        """Return a sparse matrix.
 
         Returns
         -------
         csr_matrix of shape (n_rows, n_columns)
             float64; zeros among the numbers are not stored.
         """
-        indptr, indices, values = all_stored(self.parts, self.begins, self.n_rows)
+        indptr, indices, values = stored_entries(self.parts, self.begins, self.n_rows)
         values = values.astype(np.float64, copy=False)
-        matrix = sparse.csr_matrix((values, indices, indptr), shape=self.shape)  # with small indices if they fit
+        matrix = sparse.csr_matrix((values, indices, indptr), shape=self.shape)  # converts indices to int32 if they fit
         matrix.has_canonical_format = True
         return matrix
 
     def __matmul__(self, w: Any) -> Array:
-        """X w, without writing anything out."""
+        """X w, without a dense matrix."""
         w = np.asarray(w)
         if w.ndim not in (1, 2) or len(w) != self.shape[1]:
             raise ValueError(f"coefficients of shape {w.shape} do not fit {self.shape[1]} columns.")
@@ -527,29 +520,29 @@ class Encoded:
 
     @property
     def T(self) -> Transposed:
-        """The transposed matrix, for products with it."""
+        """Transposed matrix, for products."""
         return Transposed(self)
 
     def squared(self) -> Self:
-        """The square of every number."""
+        """Return the matrix of the squares of all entries."""
         return replace(self, parts=tuple(part.squared() for part in self.parts))
 
     def first_where(self, bad: Callable[[Array], Array]) -> Entry | None:
-        """Row, column and value of the first entry that is `bad`; of sparse parts only what is stored is asked."""
-        found = []
+        """Row, column and value of the first entry that is `bad`, among the stored entries of sparse parts."""
+        entries = []
         for part, begin in zip(self.parts, self.begins, strict=False):
             if (entry := part.first_where(bad)) is not None:
-                found.append((entry[0], entry[1] + int(begin), entry[2]))
-        return min(found, key=lambda entry: entry[:2]) if found else None
+                entries.append((entry[0], entry[1] + int(begin), entry[2]))
+        return min(entries, key=lambda entry: entry[:2]) if entries else None
 
 
 @dataclass(frozen=True, eq=False)
 class Transposed:
-    """Columns × rows, known by its products."""
+    """Transpose of an encoded matrix, for products."""
 
     of: Encoded
 
-    #: operators with arrays are ours to define
+    #: operators with arrays call the methods of this class
     __array_ufunc__ = None
 
     @property
@@ -558,7 +551,7 @@ class Transposed:
         return self.of.shape[::-1]
 
     def __matmul__(self, r: Any) -> Array:
-        """Xᵀ r, without writing anything out."""
+        """Xᵀ r, without a dense matrix."""
         r = np.asarray(r)
         if r.ndim not in (1, 2) or len(r) != self.of.n_rows:
             raise ValueError(f"numbers of shape {r.shape} do not fit {self.of.n_rows} rows.")
@@ -567,20 +560,20 @@ class Transposed:
 
 
 def encoded_design(X: Encoded, known: Coordinates | None, *, intercept: bool = False) -> Design:
-    """In known coordinates, or in ones chosen by the data; coefficients come in the order of the columns."""
+    """Return the design of a matrix in known coordinates, or in coordinates chosen by the data."""
     kinds = [type(part) for part in X.parts if part.n_columns]
     if all(kind is NumberPart for kind in kinds):
         numbers = numbers_of(X)
         return DenseDesign(numbers, Coordinates.of(numbers, intercept=intercept) if known is None else known)
     codes = _places(X, CodePart)
-    if known is not None and not _plain(known, codes):
-        return sparse_design(X.tocsr(), known)  # a fit to the columns written out has shifted and scaled them
+    if known is not None and not _neither_shifted_nor_scaled(known, codes):
+        return sparse_design(X.tocsr(), known)  # the model was fitted to a dense matrix of these columns
     if all(kind is SparsePart for kind in kinds):
-        return sparse_design(_counts(X), known, intercept=intercept)
+        return sparse_design(_sparse_columns(X), known, intercept=intercept)
     places = _places(X, NumberPart), _places(X, SparsePart), codes
-    return _side_by_side(
+    return _mixed_design(
         numbers_of(X),
-        _counts(X) if len(places[1]) else None,
+        _sparse_columns(X) if len(places[1]) else None,
         _codes(X) if len(codes) else None,
         places,
         known,
@@ -589,16 +582,16 @@ def encoded_design(X: Encoded, known: Coordinates | None, *, intercept: bool = F
 
 
 def sparse_design(X: Any, known: Coordinates | None, *, intercept: bool = False) -> Design:
-    """A sparse matrix, and where there is an intercept a column of ones beside it."""
+    """Return the design of a sparse matrix with or without an intercept."""
     intercept = intercept if known is None else known.intercept
     if not intercept:
-        return _part_of_matrix(X, known)
-    nothing = np.zeros(0, dtype=np.int64)
-    places = nothing, np.arange(X.shape[1]), nothing
-    return _side_by_side(np.empty((X.shape[0], 0)), X.tocsr(), None, places, known, intercept=True)
+        return _sparse_part(X, known)
+    none = np.zeros(0, dtype=np.int64)
+    places = none, np.arange(X.shape[1]), none
+    return _mixed_design(np.empty((X.shape[0], 0)), X.tocsr(), None, places, known, intercept=True)
 
 
-def _side_by_side(
+def _mixed_design(
     numbers: Array,
     matrix: Any,
     codes: CodesDesign | None,
@@ -607,10 +600,10 @@ def _side_by_side(
     *,
     intercept: bool,
 ) -> MixedDesign:
-    """Numbers, a sparse matrix and codes, each at their places.
+    """Join numbers, a sparse matrix and codes, whose coefficients are at `places`.
 
-    Columns of the matrix that are far from zero are written out beside the numbers, so that their shift is taken out of
-    the numbers themselves: taken out of products, it would take their digits with it.
+    Columns of the matrix that are far from zero become dense, so that their shift is subtracted from the data:
+    subtracting it from products would cancel their digits.
     """
     of_numbers, of_matrix, of_codes = places
     if intercept and matrix is not None and len(far := far_columns(matrix, known and known.at(of_matrix))):
@@ -619,8 +612,8 @@ def _side_by_side(
         matrix = matrix[:, near]
         of_numbers, of_matrix = np.append(of_numbers, of_matrix[far]), of_matrix[near]
     return MixedDesign.of(
-        _part_of_numbers(numbers, known and known.at(of_numbers), intercept=intercept) if len(of_numbers) else None,
-        _part_of_matrix(matrix, known and known.at(of_matrix)) if len(of_matrix) else None,
+        _dense_part(numbers, known and known.at(of_numbers), intercept=intercept) if len(of_numbers) else None,
+        _sparse_part(matrix, known and known.at(of_matrix)) if len(of_matrix) else None,
         codes,
         places=tuple(where for where in (of_numbers, of_matrix, of_codes) if len(where)),
         intercept=intercept,
@@ -628,42 +621,42 @@ def _side_by_side(
 
 
 def _places(X: Encoded, kind: type) -> Array:
-    """Where the columns of parts of some kind are."""
+    """Positions of the columns of all parts of a kind."""
     runs = [np.arange(*X.begins[j : j + 2]) for j, part in enumerate(X.parts) if isinstance(part, kind)]
     return np.concatenate([np.zeros(0, dtype=np.int64), *runs])
 
 
 def number_places(X: Encoded) -> Array:
-    """Where the columns of numbers are."""
+    """Positions of the columns of numbers."""
     return _places(X, NumberPart)
 
 
-def _plain(known: Coordinates, places: Array) -> bool:
-    """Whether columns are neither shifted nor scaled."""
+def _neither_shifted_nor_scaled(known: Coordinates, places: Array) -> bool:
+    """Return whether the shifts of columns are 0 and their scales 1."""
     return not known.shift[places].any() and bool((known.scale[places] == 1).all())
 
 
 def numbers_of(X: Encoded) -> Array:
-    """The columns of numbers, side by side."""
-    found = [part.X for part in X.parts if isinstance(part, NumberPart) and part.n_columns]
-    return found[0] if len(found) == 1 else np.hstack([np.empty((X.n_rows, 0)), *found])
+    """Columns of numbers as one matrix."""
+    numbers = [part.X for part in X.parts if isinstance(part, NumberPart) and part.n_columns]
+    return numbers[0] if len(numbers) == 1 else np.hstack([np.empty((X.n_rows, 0)), *numbers])
 
 
-def _part_of_numbers(numbers: Array, known: Coordinates | None, *, intercept: bool) -> DenseDesign:
+def _dense_part(numbers: Array, known: Coordinates | None, *, intercept: bool) -> DenseDesign:
     if known is None:
         known = replace(Coordinates.of(numbers, intercept=intercept), intercept=False)
     return DenseDesign(numbers, known)
 
 
-def _counts(X: Encoded) -> Any:
-    found = [part.matrix for part in X.parts if isinstance(part, SparsePart)]
-    return found[0] if len(found) == 1 else sparse.hstack(found, format="csr")
+def _sparse_columns(X: Encoded) -> Any:
+    matrices = [part.matrix for part in X.parts if isinstance(part, SparsePart)]
+    return matrices[0] if len(matrices) == 1 else sparse.hstack(matrices, format="csr")
 
 
-def _part_of_matrix(X: Any, known: Coordinates | None) -> SparseDesign:
+def _sparse_part(X: Any, known: Coordinates | None) -> SparseDesign:
     return SparseDesign.of(X) if known is None else SparseDesign.within(X, known)
 
 
 def _codes(X: Encoded) -> CodesDesign:
-    found = [part for part in X.parts if isinstance(part, CodePart) and part.n_levels]
-    return CodesDesign.of([part.codes for part in found], [part.n_levels for part in found])
+    parts = [part for part in X.parts if isinstance(part, CodePart) and part.n_levels]
+    return CodesDesign.of([part.codes for part in parts], [part.n_levels for part in parts])

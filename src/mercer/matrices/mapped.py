@@ -1,8 +1,8 @@
-"""Rows seen through a feature map, ψ(x) = Bᵀ t(x): the n × M numbers t are made tile by tile and never kept.
+"""Rows under a feature map, ψ(x) = Bᵀ t(x): the n × M matrix of t is computed tile by tile and not stored.
 
 t(x) are kernels with M landmarks (Nyström) or M cosines (Fourier), and B is small: it is applied to coefficients, not
-to rows. While a tile is in the cache it is multiplied from both sides, so that Zᵀ(Z v) is one pass (Rudi, Carratino and
-Rosasco 2017).
+to rows. While a tile is in the cache it is multiplied from both sides, so that Zᵀ(Z v) takes one pass (Rudi, Carratino
+and Rosasco 2017).
 """
 
 from __future__ import annotations
@@ -18,93 +18,111 @@ from mercer._jit.product import square as square_of
 from mercer._memory import available_bytes
 from mercer._threads import blas_for, ordered_stream, row_blocks
 from mercer._typing import Array
-from mercer.matrices._mapped_loops import there_and_back
+from mercer.matrices._mapped_loops import add_curvature_product
 
-#: bytes of a tile that is multiplied while it lies in the cache, and of one whose square is taken
-TILE, SQUARED = 2**22, 2**24
-#: of the memory that is left, what tiles may take that are kept from one pass to the next
-SHARE = 0.25
-#: rows whose sums are of float32
-BOUNCED = 512
-#: numbers of all tiles from which on float32 is worth it
-WORTH_SINGLE = 4e6
-#: error of a feature that spoils products by tiles of float32, and the one that shows when tᵀt is multiplied by B
-FELT, CANCELS = 1e-2, 1e-6
-#: sizes of t whose squares are numbers, and rows that tell the size
-SMALLEST, LARGEST, LOOKED_AT = 1e-75, 1e75, 32
-#: portion of a row's square that may be lost in tᵀt of float64
-EXACT = 1e-14
-#: fewest rows of a tile, and rows for which one thread uses the memory of its tile again
-FEWEST, TURN = 32, 8192
+#: bytes of a tile of which Xᵀ diag(h) X is computed
+GRAM_TILE_BYTES = 2**24
+#: rows whose products are added up in float32; the sums of such blocks are added in float64
+SINGLE_SUM_ROWS = 512
+#: error of a feature above which B is applied to the rows of tiles in float32, as tᵀt times B would cancel
+LARGEST_SINGLE_GRAM_ERROR = 1e-6
+#: relative error of a row's square above which B is applied to the rows of tiles in float64
+LARGEST_DOUBLE_GRAM_ERROR = 1e-14
+#: smallest |t| whose fourth power does not underflow
+SMALLEST_SQUARED_FEATURE = 1e-75
+#: largest |t| whose fourth power does not overflow
+LARGEST_SQUARED_FEATURE = 1e75
+#: rows from which the size of t is estimated
+FEATURE_SIZE_ROWS = 32
+#: rows of a tile, at least
+MIN_MAPPED_TILE_ROWS = 32
+#: rows that one thread computes in the memory of one tile
+ROWS_PER_TURN = 8192
+
+
+@dataclass(frozen=True)
+class TileOptions:
+    """Limits that decide how `MappedDesign` computes and stores tiles."""
+
+    #: bytes of a tile that is multiplied while it is in the cache
+    bytes: int = 2**22
+    #: numbers of all tiles from which float32 is faster
+    single_from: float = 4e6
+    #: relative error of a feature above which products by tiles of float32 are not useful
+    largest_single_error: float = 1e-2
+    #: share of the available memory that stored tiles may take
+    stored_share: float = 0.25
 
 
 class Tiles(Protocol):
-    """t of all rows, made when asked for."""
+    """The matrix of t(x), computed on demand."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows, and numbers of each."""
+        """Numbers of rows and columns."""
 
     @property
     def rough(self) -> Any:
-        """The type of tiles that will do for a preconditioner: float32 where errors of 1e-5 are all it costs."""
+        """dtype that is precise enough for a preconditioner: float32 where its errors are about 1e-5."""
 
     def fill(self, rows: slice, out: Array) -> None:
-        """t of some rows, in the precision of the memory given: float64, or `rough`."""
+        """Compute t of some rows in the dtype of `out`: float64, or `rough`."""
 
     def take(self, rows: Array) -> Tiles:
-        """Of the rows at these positions."""
+        """Return the tiles of the rows at these positions."""
 
 
 class RowCurve(Protocol):
-    """W, a matrix of outputs for each row."""
+    """Curvature W of the loss: a matrix (outputs × outputs) for each row."""
 
     @property
     def diagonal(self) -> Array | None:
-        """W where every output has a number of its own for each row."""
+        """Diagonal of W (rows × outputs) if W is diagonal, else None."""
 
     def part(self, rows: slice) -> RowCurve: ...
 
     def times(self, V: Array) -> Array: ...
 
 
-#: slopes of some rows from their values
-Slopes = Callable[[slice, Array], Array]
+#: function from a block of rows and their η to the slopes of the loss
+RowSlopes = Callable[[slice, Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
 class MappedDesign:
-    """Z = [t B, 1]: rows × features, and a column of ones where there is an intercept."""
+    """Z = [t B, 1]: rows × features, with a column of ones for the intercept."""
 
     tiles: Tiles
     back: Array | float
     intercept: bool = True
+    options: TileOptions = TileOptions()
 
     @property
     def n_rows(self) -> int:
         return self.tiles.shape[0]
 
-    #: what a product by rough tiles can tell from another one, in its own length
+    #: relative precision of a product by rough tiles
     digits = 1e-5
 
     @cached_property
     def rough(self) -> np.dtype[Any]:
-        """float32 where a pass of float64 takes noticeably longer, and B does not make too much of what it rounds."""
-        small = self.n_rows * self.tiles.shape[1] < WORTH_SINGLE
-        spoilt = self._amplification * float(np.finfo(np.float32).eps) > FELT
-        return np.dtype(np.float64 if small or spoilt else self.tiles.rough)
+        """dtype of rough tiles: float32 if passes in float64 are noticeably slower and B amplifies errors little."""
+        small = self.n_rows * self.tiles.shape[1] < self.options.single_from
+        error = self._amplification * float(np.finfo(np.float32).eps)
+        imprecise = error > self.options.largest_single_error
+        return np.dtype(np.float64 if small or imprecise else self.tiles.rough)
 
     @cached_property
     def _amplification(self) -> float:
-        """How much larger an error of t is in a feature, both relative to what is large there."""
+        """Ratio of the relative error of a feature to the relative error of t."""
         if isinstance(self.back, np.ndarray):
             return float(np.linalg.norm(self.back, axis=0).max(initial=0.0)) * float(np.sqrt(self._size))
         return abs(self.back)
 
     @cached_property
     def _size(self) -> float:
-        """About the largest |t|, from some rows."""
-        tile = np.empty((min(LOOKED_AT, self.n_rows), self.tiles.shape[1]))
+        """Largest |t| of some rows."""
+        tile = np.empty((min(FEATURE_SIZE_ROWS, self.n_rows), self.tiles.shape[1]))
         self.tiles.fill(slice(0, len(tile)), tile)
         return float(np.abs(tile).max(initial=0.0))
 
@@ -117,17 +135,17 @@ class MappedDesign:
         return self.n_features + self.intercept
 
     def take(self, rows: Array) -> MappedDesign:
-        """The rows at these positions."""
+        """Return the rows at these positions."""
         return replace(self, tiles=self.tiles.take(rows))
 
     def raw(self, w: Array) -> tuple[Array, Array]:
-        """Coefficients of t, and the intercepts."""
-        with blas_for(w.shape[1]):  # other threads would go on spinning while rows are read
+        """Return the coefficients of t, and the intercepts."""
+        with blas_for(w.shape[1]):  # BLAS threads would keep spinning while rows are read
             c = np.asarray(np.dot(self.back, w[: self.n_features]))
         return c, w[-1] if self.intercept else np.zeros(w.shape[1])
 
     def metric(self, w: Array) -> Array:
-        """What the penalty is the square of: the coefficients of features, none of the intercept."""
+        """Product of w with the matrix of the penalty: the identity for features, 0 for the intercept."""
         result = np.array(w)
         result[self.n_features :] = 0.0
         return result
@@ -140,29 +158,32 @@ class MappedDesign:
         def use(rows: slice, tile: Array) -> None:
             eta[rows] = tile @ c + level
 
-        for _ in self._stream(use, np.dtype(np.float64), TILE):
+        for _ in self._stream(use, np.dtype(np.float64), self.options.bytes):
             pass
         return eta
 
-    def swept(self, w: Array, slopes: Slopes, *, exactly: bool = True) -> tuple[Array, Array]:
-        """η = Z w, and Zᵀ g with the slopes g that the rows have there, in one pass; by rough tiles if not exactly."""
+    def swept(self, w: Array, slopes: RowSlopes, *, exactly: bool = True) -> tuple[Array, Array]:
+        """η = Z w and Zᵀ g for the slopes g at η, in one pass; by rough tiles unless `exactly`."""
         return self._swept(w, slopes, np.dtype(np.float64 if exactly else self.rough))
 
-    def swept_and_kept(self, w: Array, slopes: Slopes) -> tuple[MappedDesign, tuple[Array, Array]]:
-        """`swept` by rough tiles, and the same design with these in memory from then on, where there is room."""
+    def swept_and_kept(self, w: Array, slopes: RowSlopes) -> tuple[MappedDesign, tuple[Array, Array]]:
+        """`swept` by rough tiles, and the design with these tiles stored, if memory allows."""
         n, M = self.tiles.shape
-        if isinstance(self.tiles, KeptTiles) or n * M * self.rough.itemsize > SHARE * available_bytes():
+        needed = n * M * self.rough.itemsize
+        if isinstance(self.tiles, KeptTiles) or needed > self.options.stored_share * available_bytes():
             return self, self.swept(w, slopes, exactly=False)
         kept, squares = np.empty((n, M), self.rough), np.empty(n)
 
-        def measured(rows: slice, eta: Array) -> Array:
+        def measure(rows: slice, eta: Array) -> Array:
             squares[rows] = np.einsum("ij,ij->i", kept[rows], kept[rows])  # while they are in the cache
             return slopes(rows, eta)
 
-        result = self._swept(w, measured, self.rough, kept)
+        result = self._swept(w, measure, self.rough, kept)
         return replace(self, tiles=KeptTiles(self.tiles, kept, squares)), result
 
-    def _swept(self, w: Array, slopes: Slopes, dtype: np.dtype[Any], into: Array | None = None) -> tuple[Array, Array]:
+    def _swept(
+        self, w: Array, slopes: RowSlopes, dtype: np.dtype[Any], into: Array | None = None
+    ) -> tuple[Array, Array]:
         c, level = self.raw(w)
         eta, first = (np.empty((self.n_rows, w.shape[1])) for _ in range(2))
         c = c.astype(dtype, copy=False)
@@ -170,66 +191,70 @@ class MappedDesign:
         def use(rows: slice, tile: Array) -> Array:
             eta[rows] = tile @ c + level
             first[rows] = slopes(rows, eta[rows])
-            with np.errstate(over="ignore", invalid="ignore"):  # of a step that is too long, which is not taken
+            with np.errstate(over="ignore", invalid="ignore"):  # at a trial step that is too long and will be rejected
                 return np.asarray(tile.T @ first[rows].astype(dtype, copy=False))
 
         total = np.zeros((self.tiles.shape[1], w.shape[1]))
-        for part in self._stream(use, dtype, TILE, into=into):
+        for part in self._stream(use, dtype, self.options.bytes, into=into):
             total += part
-        return eta, self._turned(total, first)
+        return eta, self._map_back(total, first)
 
     def curved(self, curve: RowCurve, w: Array, *, exactly: bool = False) -> Array:
-        """Zᵀ W Z w, about: by rough tiles unless `exactly`, whose sums are of float64."""
+        """Zᵀ W Z w, by rough tiles unless `exactly`; sums over tiles are in float64."""
         kept = isinstance(self.tiles, KeptTiles) and self.tiles.kept.dtype == np.float32
         if kept and curve.diagonal is not None and not exactly and w.shape[1] == 1:
-            return self._bounced(curve.diagonal[:, 0], w)
+            return self._curved_by_stored_tiles(curve.diagonal[:, 0], w)
         return self.swept(w, lambda rows, eta: curve.part(rows).times(eta), exactly=exactly)[1]
 
-    def _bounced(self, h: Array, w: Array) -> Array:
-        """`curved` of one output by the tiles in memory, as fast as these are read."""
+    def _curved_by_stored_tiles(self, h: Array, w: Array) -> Array:
+        """`curved` for one output by stored tiles of float32, at the speed of memory."""
         c, level = self.raw(w)
         single, bent = c[:, 0].astype(np.float32), np.empty(self.n_rows)
         kept: Array = self.tiles.kept  # type: ignore[attr-defined]
 
-        def of_turn(turn: slice) -> Array:
+        def sum_turn(turn: slice) -> Array:
             total = np.zeros(len(single))
-            for block in row_blocks(turn.stop - turn.start, BOUNCED):
+            for block in row_blocks(turn.stop - turn.start, SINGLE_SUM_ROWS):
                 rows = slice(turn.start + block.start, turn.start + block.stop)
                 part = np.zeros(len(single), np.float32)
-                there_and_back(kept[rows], single, level[0], h[rows], bent[rows], part)
+                add_curvature_product(kept[rows], single, level[0], h[rows], bent[rows], part)
                 total += part
             return total
 
         total = np.zeros(len(single))
-        for part in ordered_stream(of_turn, row_blocks(self.n_rows, TURN)):
+        for part in ordered_stream(sum_turn, row_blocks(self.n_rows, ROWS_PER_TURN)):
             total += part
-        return self._turned(total[:, None], bent[:, None])
+        return self._map_back(total[:, None], bent[:, None])
 
     def gram(self, h: Array, some: Array | None = None, *, exactly: bool = False) -> Array:
-        """Zᵀ diag(h) Z for h ≥ 0, by rough tiles unless `exactly`; of some rows if their numbers are given."""
+        """Zᵀ diag(h) Z for h ≥ 0, by rough tiles unless `exactly`; of the rows at the positions `some`, if given."""
         dtype = np.dtype(np.float64) if exactly else self.rough
         if some is not None and not (isinstance(self.tiles, KeptTiles) and self.tiles.kept.dtype == dtype):
             return self.take(some).gram(h, exactly=dtype == np.float64)
-        # B on both sides of tᵀht is a third of the work, but digits that cancel there are lost
-        lost = self._amplification * float(np.finfo(dtype).eps)
-        cancels = lost > CANCELS if dtype == np.float32 else self._amplification * lost > EXACT
-        cancels = cancels or not SMALLEST < self._size < LARGEST
-        turned = np.asarray(self.back, dtype) if cancels and not np.isscalar(self.back) else None
-        M = self.tiles.shape[1] if turned is None else self.n_features
+        # Bᵀ(tᵀht)B is a third of the work of (tB)ᵀh(tB), but may cancel
+        error = self._amplification * float(np.finfo(dtype).eps)
+        cancels = (
+            error > LARGEST_SINGLE_GRAM_ERROR
+            if dtype == np.float32
+            else self._amplification * error > LARGEST_DOUBLE_GRAM_ERROR
+        )
+        cancels = cancels or not SMALLEST_SQUARED_FEATURE < self._size < LARGEST_SQUARED_FEATURE
+        back = np.asarray(self.back, dtype) if cancels and not np.isscalar(self.back) else None
+        M = self.tiles.shape[1] if back is None else self.n_features
         root = np.sqrt(h).astype(dtype)[:, None]
 
         def use(rows: slice, tile: Array) -> tuple[Array, Array]:
-            tile = tile * root[rows] if turned is None else (tile @ turned) * root[rows]
+            tile = tile * root[rows] if back is None else (tile @ back) * root[rows]
             return square_of(tile), root[rows, 0] @ tile
 
         square, sums = np.zeros((M, M)), np.zeros(M)
-        for part, along in self._stream(use, dtype, SQUARED, some):
+        for part, part_sums in self._stream(use, dtype, GRAM_TILE_BYTES, some):
             square += part
-            sums += along
-        return self._bordered(square, sums, float(h.sum()), self.back if turned is None else 1.0)
+            sums += part_sums
+        return self._with_border(square, sums, float(h.sum()), self.back if back is None else 1.0)
 
-    def _bordered(self, square: Array, sums: Array, total: float, back: Array | float) -> Array:
-        """[tB, 1]ᵀ diag(h) [tB, 1] from that of t."""
+    def _with_border(self, square: Array, sums: Array, total: float, back: Array | float) -> Array:
+        """[tB, 1]ᵀ diag(h) [tB, 1] from tᵀ diag(h) t, tᵀ h and Σ h."""
         p, r = self.n_columns, self.n_features
         gram = np.empty((p, p))
         gram[:r, :r] = np.dot(np.dot(np.transpose(back), square), back)
@@ -238,9 +263,9 @@ class MappedDesign:
             gram[-1, -1] = total
         return gram
 
-    def _turned(self, total: Array, first: Array) -> Array:
+    def _map_back(self, total: Array, first: Array) -> Array:
         """Bᵀ tᵀ g, and the sums of g for the column of ones."""
-        with blas_for(total.shape[1]), np.errstate(invalid="ignore"):  # sums beyond float32 of a step not taken
+        with blas_for(total.shape[1]), np.errstate(invalid="ignore"):  # float32 may overflow at a rejected trial step
             inside = np.asarray(np.dot(np.transpose(self.back), total))
         return np.vstack([inside, first.sum(axis=0)]) if self.intercept else inside
 
@@ -252,18 +277,18 @@ class MappedDesign:
         some: Array | None = None,
         into: Array | None = None,
     ) -> Any:
-        """What is made of every tile: added up for the tiles of a turn, which share their memory, on all threads.
+        """Apply `use` to every tile on all threads; yield the sums over the tiles of a turn, which share their memory.
 
-        Of some rows if their numbers are given; tiles stay in memory if there is some to put them into.
+        The rows are those at the positions `some`, if given; tiles are stored in `into`, if given.
         """
         n, M = self.n_rows if some is None else len(some), self.tiles.shape[1]
-        height = max(FEWEST, size // (dtype.itemsize * max(M, 1)))
-        turns = row_blocks(n, max(height, min(TURN, -(-n // 8))))
+        height = max(MIN_MAPPED_TILE_ROWS, size // (dtype.itemsize * max(M, 1)))
+        turns = row_blocks(n, max(height, min(ROWS_PER_TURN, -(-n // 8))))
         kept = self.tiles.kept if isinstance(self.tiles, KeptTiles) and dtype == self.tiles.rough else None
 
-        def of_turn(turn: slice) -> Any:
-            made = kept is None and into is None
-            memory, total = np.empty((min(height, turn.stop - turn.start) if made else 0, M), dtype), None
+        def sum_turn(turn: slice) -> Any:
+            needs_memory = kept is None and into is None
+            memory, total = np.empty((min(height, turn.stop - turn.start) if needs_memory else 0, M), dtype), None
             for block in row_blocks(turn.stop - turn.start, height):
                 rows = slice(turn.start + block.start, turn.start + block.stop)
                 if kept is None:
@@ -271,23 +296,24 @@ class MappedDesign:
                     self.tiles.fill(rows, tile)
                 else:
                     tile = kept[rows if some is None else some[rows]]
-                total = _added(total, use(rows, tile))
+                total = _add_up(total, use(rows, tile))
             return total
 
-        return ordered_stream(of_turn, turns)
+        return ordered_stream(sum_turn, turns)
 
 
 @dataclass(frozen=True, eq=False)
 class KeptTiles:
-    """Rough tiles that are made once; where these are of float32, those of float64 are made whenever asked for."""
+    """Stored rough tiles; tiles of another dtype are computed by `source`."""
 
-    made: Tiles
+    source: Tiles
     kept: Array
-    squares: Array  # ‖t‖² of each row
+    #: ‖t‖² of each row
+    squares: Array
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.made.shape
+        return self.source.shape
 
     @property
     def rough(self) -> Any:
@@ -297,18 +323,18 @@ class KeptTiles:
         if out.dtype == self.kept.dtype:
             out[...] = self.kept[rows]
         else:
-            self.made.fill(rows, out)
+            self.source.fill(rows, out)
 
     def take(self, rows: Array) -> KeptTiles:
-        return KeptTiles(self.made.take(rows), self.kept[rows], self.squares[rows])
+        return KeptTiles(self.source.take(rows), self.kept[rows], self.squares[rows])
 
 
-def _added(total: Any, part: Any) -> Any:
-    """The sum, in float64, of arrays, of tuples of them, or of nothing."""
+def _add_up(total: Any, part: Any) -> Any:
+    """Add an array, a tuple of arrays, or None to a total in float64, which is None at the beginning."""
     if part is None:
         return None
     if isinstance(part, tuple):
-        return tuple(_added(a, b) for a, b in zip(total or (None,) * len(part), part, strict=True))
+        return tuple(_add_up(a, b) for a, b in zip(total or (None,) * len(part), part, strict=True))
     if total is None:
         return part.astype(np.float64)
     total += part

@@ -1,8 +1,8 @@
-"""Rows of a tensor seen through a feature map: `MappedDesign` where the rows are on a card.
+"""Rows of a tensor under a feature map: the counterpart of `MappedDesign` on a GPU.
 
-Coefficients are small arrays in main memory; whatever has a number for each row stays on the device. Where eigenvalues
-of the landmarks' kernel matrix would take too long, a Cholesky factor of it takes their place; and where that has no
-room, or no digits, coefficients are those of k(·, landmarks) themselves, with cᵀKc for a penalty.
+Coefficients are small arrays in main memory; vectors of rows stay on the device. Where the eigenvalues of the kernel
+matrix of the landmarks would take too long, its Cholesky factor is used; and where that does not fit into memory, or is
+too imprecise, coefficients are those of k(·, landmarks), with the penalty cᵀKc.
 """
 
 from __future__ import annotations
@@ -22,39 +22,43 @@ from mercer._typing import Array
 from mercer.kernels import Kernel
 from mercer.kernels.tensors import TensorGram
 
-#: kernels of all pairs up to which float64 takes no time to speak of, on a card and in main memory
-ON_CARD, ON_CPU = 2e10, 1e9
-#: of the largest eigenvalue of k(landmarks, landmarks), what float32 makes of those that are 0, a few times over
-JITTER = 1e-6
-#: landmarks up to which L⁻¹ of their kernel matrix LLᵀ takes no time to speak of
-TRIANGLES = 20_000
+#: kernel values that a GPU computes in float64 in negligible time
+DOUBLE_KERNELS_ON_CARD = 2e10
+#: kernel values that the CPU computes in float64 in negligible time
+DOUBLE_KERNELS_ON_CPU = 1e9
+#: a few times the rounding error of float32 in the eigenvalues of k(landmarks, landmarks), relative to the largest
+LANDMARK_JITTER = 1e-6
+#: landmarks up to which L⁻¹ of their kernel matrix LLᵀ takes negligible time
+MAX_FACTORED_LANDMARKS = 20_000
 
 
 def worth_double(X: Any, columns: float) -> bool:
-    """Whether kernels of all rows with so many others are computed in float64: where X is, or it costs little."""
+    """Return whether the kernels of all rows with `columns` others are computed in float64: if X is, or it is cheap."""
     import torch
 
-    return bool(X.dtype == torch.float64 or len(X) * columns <= (ON_CARD if X.is_cuda else ON_CPU))
+    return bool(
+        X.dtype == torch.float64 or len(X) * columns <= (DOUBLE_KERNELS_ON_CARD if X.is_cuda else DOUBLE_KERNELS_ON_CPU)
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class MappedTensors(ABC):
-    """Z = [t(X), 1], with a column of ones where there is an intercept."""
+    """Z = [t(X), 1], with a column of ones for the intercept."""
 
     X: Any
     intercept: bool
 
-    #: there is one precision, that of X
+    #: for solvers that also take a `MappedDesign`; all products have the precision of X
     rough = np.dtype(np.float64)
 
     @property
     def digits(self) -> float:
-        """What a product can tell from another one, in its own length."""
+        """Relative precision of a product."""
         return 1e-3 if self.is_single else 1e-5
 
     @property
     def is_single(self) -> bool:
-        """Whether products are of float32."""
+        """Return whether products are computed in float32."""
         import torch
 
         return bool(self.X.dtype == torch.float32)
@@ -85,20 +89,20 @@ class MappedTensors(ABC):
 
     @abstractmethod
     def _metric(self, c: Array) -> Array:
-        """The penalty of c is half the product with it."""
+        """M c, where the penalty is ½ cᵀ M c."""
 
     @abstractmethod
     def metric_matrix(self) -> Any:
-        """What `_metric` multiplies by, on the device."""
+        """M as a tensor on the device."""
 
     def take(self, rows: Array) -> Self:
-        """The rows at these positions."""
+        """Return the rows at these positions."""
         import torch
 
         return replace(self, X=self.X[like(rows, self.X, dtype=torch.int64)])
 
     def metric(self, w: Array) -> Array:
-        """What the penalty is the square of, and nothing for the intercept."""
+        """Product of w with the matrix M of the penalty, and 0 for the intercept."""
         result = np.zeros(w.shape)
         result[: self.n_features] = self._metric(w[: self.n_features])
         return result
@@ -114,12 +118,12 @@ class MappedTensors(ABC):
         return np.vstack([inside, to_numpy(first.double().sum(dim=0))]) if self.intercept else inside
 
     def swept(self, w: Array, slopes: Callable[[Any, Any], Any], *, exactly: bool = True) -> tuple[Any, Array]:
-        """η = Z w, and Zᵀ g with the slopes g that the rows have there."""
+        """η = Z w, and Zᵀ g for the slopes g at η."""
         eta = self.times(w)
         return eta, self.transposed_times(slopes(slice(None), eta))
 
     def swept_and_kept(self, w: Array, slopes: Callable[[Any, Any], Any]) -> tuple[Self, tuple[Any, Array]]:
-        """`swept`: of tensors nothing is kept."""
+        """`swept`; tiles of tensors are not stored."""
         return self, self.swept(w, slopes)
 
     def curved(self, curve: Any, w: Array, *, exactly: bool = False) -> Array:
@@ -127,7 +131,7 @@ class MappedTensors(ABC):
         return self.transposed_times(curve.times(self.times(w)))
 
     def _on_device(self, w: Array) -> Any:
-        """In float64: what is summed up is rounded to the type of X where it is multiplied."""
+        """Copy coefficients to the device, in float64; products round them to the dtype of X."""
         import torch
 
         return like(np.ascontiguousarray(w), self.X, dtype=torch.float64)
@@ -135,33 +139,66 @@ class MappedTensors(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LandmarkTensors(MappedTensors):
-    """t(x) = Bᵀ k(x, landmarks), or k(x, landmarks) itself where B has no room: then the penalty is cᵀKc."""
+    """t(x) = Bᵀ k(x, landmarks), or k(x, landmarks) with the penalty cᵀKc where B does not fit into memory."""
 
     kernel: Kernel
     landmarks: Any
     back: Any = None
-    #: added to the diagonal of k(landmarks, landmarks): in float32 it keeps coefficients from cancelling each other
+    #: added to the diagonal of k(landmarks, landmarks), so that coefficients in float32 do not cancel
     jitter: float = 0.0
 
     @classmethod
-    def of(cls, kernel: Kernel, X: Any, landmarks: Any, back: Array | None, *, intercept: bool) -> LandmarkTensors:
-        """In float64 where that costs little, since sums of many kernels lose the digits of float32."""
+    def of(
+        cls,
+        kernel: Kernel,
+        X: Any,
+        landmarks: Any,
+        back: Array | None,
+        *,
+        intercept: bool,
+        double: bool | None = None,
+        max_factored: int = MAX_FACTORED_LANDMARKS,
+    ) -> LandmarkTensors:
+        """Choose the precision and the features.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            The kernel.
+        X, landmarks : tensor
+            Rows and landmarks on one device.
+        back : array of shape (landmarks, features), optional
+            B; None to choose it.
+        intercept : bool
+            Whether there is a column of ones.
+        double : bool, optional
+            Whether to compute in float64, by default where `worth_double`: sums of many kernels lose digits in float32.
+        max_factored : int, optional
+            Landmarks up to which B is the inverse of a Cholesky factor.
+
+        Returns
+        -------
+        LandmarkTensors
+        """
         import torch
 
-        double = worth_double(X, len(landmarks))
+        double = worth_double(X, len(landmarks)) if double is None else double
         X, landmarks = (part.double() if double else part for part in (X, landmarks))
         if back is not None:
             # the squared length of a column is the inverse of an eigenvalue
             lengths = np.einsum("ij,ij->j", back, back)
-            felt = lengths * (0.0 if double else JITTER) <= lengths.min(initial=np.inf)
-            return cls(X, intercept, kernel, landmarks, like(back[:, felt], X, dtype=torch.float64))
-        if double and len(landmarks) <= TRIANGLES:
-            return cls(X, intercept, kernel, landmarks, _inverse_triangle(landmark_factor(kernel, landmarks)))
+            precise = lengths * (0.0 if double else LANDMARK_JITTER) <= lengths.min(initial=np.inf)
+            return cls(X, intercept, kernel, landmarks, like(back[:, precise], X, dtype=torch.float64))
+        if double and len(landmarks) <= max_factored:
+            L = landmark_factor(kernel, landmarks)
+            with room_for(f"the inverse of a triangle of {len(L):,} landmarks"):
+                identity = torch.eye(len(L), dtype=L.dtype, device=L.device)
+                return cls(X, intercept, kernel, landmarks, torch.linalg.solve_triangular(L.T, identity, upper=True))
         design = cls(X, intercept, kernel, landmarks)
-        return design if double else replace(design, jitter=JITTER * design._largest_eigenvalue())
+        return design if double else replace(design, jitter=LANDMARK_JITTER * design._largest_eigenvalue())
 
     def _largest_eigenvalue(self) -> float:
-        """Of k(landmarks, landmarks), about: by a few products."""
+        """Estimate the largest eigenvalue of k(landmarks, landmarks) by five steps of the power method."""
         v, length = np.ones((self.n_features, 1)), 0.0
         for _ in range(5):
             v = self._metric(v / max(float(np.linalg.norm(v)), 1e-300))
@@ -180,8 +217,8 @@ class LandmarkTensors(MappedTensors):
     def _among(self) -> TensorGram:
         return TensorGram(self.kernel, self.landmarks)
 
-    def of_landmarks(self, w: Array) -> Array:
-        """Coefficients of k(·, landmarks)."""
+    def landmark_coefficients(self, w: Array) -> Array:
+        """Convert coefficients of features to coefficients of k(·, landmarks)."""
         return w if self.back is None else to_numpy(self.back @ self._on_device(w))
 
     def rows(self, rows: slice) -> Any:
@@ -215,7 +252,7 @@ def landmark_factor(kernel: Kernel, landmarks: Any) -> Any:
     import torch
 
     K = TensorGram(kernel, landmarks).matrix()
-    # as much as rounding makes of an eigenvalue of 0, none of which is larger than the trace
+    # bound on the rounding error of an eigenvalue, none of which is larger than the trace
     K.diagonal().add_(torch.finfo(K.dtype).eps * float(K.diagonal().sum()) * len(K) ** 0.5)
     with room_for(f"a Cholesky factor of {len(K):,} landmarks"):
         L, failed = torch.linalg.cholesky_ex(K)
@@ -227,17 +264,9 @@ def landmark_factor(kernel: Kernel, landmarks: Any) -> Any:
     return L
 
 
-def _inverse_triangle(L: Any) -> Any:
-    """L⁻ᵀ."""
-    import torch
-
-    with room_for(f"the inverse of a triangle of {len(L):,} landmarks"):
-        return torch.linalg.solve_triangular(L.T, torch.eye(len(L), dtype=L.dtype, device=L.device), upper=True)
-
-
 @dataclass(frozen=True, eq=False)
 class FeatureTensors(MappedTensors):
-    """t(x) are features, made some rows at a time, whose products are the kernel."""
+    """t(x) are explicit features, computed for a chunk of rows at a time."""
 
     map: Callable[[Any], Any]
     features: int

@@ -1,4 +1,4 @@
-"""Rows of a design with their responses: what a conditional model is fitted to."""
+"""Rows of a design with their responses, weights and offsets, to which conditional models are fitted."""
 
 from __future__ import annotations
 
@@ -13,39 +13,40 @@ from mercer.matrices._base import Design
 from mercer.matrices.coordinates import Coordinates
 from mercer.matrices.dense import DenseDesign, is_block
 
-# A matrix of numbers as compiled loops read it that multiply each row twice while it is in the cache.
-
 
 @dataclass(frozen=True, eq=False)
 class OnePass:
-    """X as it is, and how its products become those of the working coordinates."""
+    """A dense matrix for compiled loops that read it once, and the conversion of their products to working coordinates.
+
+    The loops multiply each row from both sides while it is in the cache.
+    """
 
     X: Array
     coordinates: Coordinates
 
     @classmethod
     def of(cls, design: Design) -> Self | None:
-        """None where shifts must be taken out of the data first, or loops are not compiled for such data."""
+        """Return None where shifts have to be subtracted from the data, or loops are not compiled for its type."""
         if not isinstance(design, DenseDesign) or not is_block(design.X) or not design.coordinates.near:
             return None
         return cls(design.X, design.coordinates)
 
     def factors(self, w: Array) -> tuple[Array, Array]:
-        """What to multiply X with, and what to add to the product."""
+        """Return coefficients v and level c with X w = X v + c, where the second X is that of the user."""
         coefficients, level = self.coordinates.to_user(w)
         if not self.coordinates.intercept:
             level = -self.coordinates.shift @ coefficients
         return coefficients, np.asarray(level)
 
     def transposed_times(self, product: Array, total: Array) -> Array:
-        """Xᵀ r in working coordinates, from that in the data's and Σ r."""
+        """Xᵀ r in working coordinates, from Xᵀ r in the units of the data and Σ r."""
         shifted = product - np.multiply.outer(self.coordinates.shift, total)
         columns = (shifted.T / self.coordinates.scale).T
         return np.concatenate([columns, total[None]]) if self.coordinates.intercept else np.asarray(columns)
 
 
 class ObservedBatch(NamedTuple):
-    """Some rows: what `Quadratic.update` takes."""
+    """A batch of observations, the argument of `Quadratic.update`."""
 
     design: Design
     y: Array
@@ -55,7 +56,7 @@ class ObservedBatch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """A design, the response of each row, and where given its weight and its offset (added to η)."""
+    """A design with the response of each row, and optional weights and offsets (added to η)."""
 
     design: Design
     y: Array
@@ -73,11 +74,11 @@ class Observations:
         return ObservedBatch(self.design.rows(rows), self.y[rows], weight, offset)
 
     def take(self, rows: Array) -> Self:
-        """The rows at these positions."""
+        """Return the observations at these positions."""
         weight, offset = (None if v is None else v[rows] for v in (self.weight, self.offset))
         return replace(self, design=self.design.take(rows), y=self.y[rows], weight=weight, offset=offset)
 
-    #: whether each look at the rows is a pass over a source
+    #: whether reading the rows takes a pass over a source
     streamed: ClassVar[bool] = False
 
     @property
@@ -90,7 +91,7 @@ class Observations:
 
     @property
     def heavy(self) -> int:
-        """How many rows have a weight above 0."""
+        """Number of rows with a positive weight."""
         return len(self) if self.weight is None else int(np.count_nonzero(to_numpy(self.weight)))
 
     @property
@@ -99,7 +100,7 @@ class Observations:
 
     @property
     def mean_response(self) -> float:
-        """By the weights of rows."""
+        """Weighted mean of the responses."""
         return self._average(self.y)
 
     @property
@@ -107,31 +108,31 @@ class Observations:
         return 0.0 if self.offset is None else self._average(self.offset)
 
     def _average(self, values: Any) -> float:
-        """Infinite or NaN where the sum is."""
+        """Weighted mean; infinite or NaN where the sum is."""
         with np.errstate(over="ignore", invalid="ignore"):
             return float(values.mean() if self.weight is None else (self.weight * values).sum() / self.weight.sum())
 
     def some_responses(self, count: int) -> Array:
-        """Of about so many rows, spread over all."""
+        """Responses of about `count` equally spaced rows."""
         return to_numpy(self.y[:: max(1, len(self) // count)])
 
     def some(self, count: int, *, of: int = 1) -> Observations | None:
-        """So many rows, spread over all; None unless there are `of` times as many."""
+        """Return `count` equally spaced rows, or None if there are fewer than `of` times as many."""
         n = len(self)
         return None if of * count > n else self.take(np.linspace(0, n - 1, count).astype(np.intp))
 
     def responses_as(self, dtype: Any) -> Observations:
-        """With responses of that type: codes of classes are numbers to some."""
+        """Return the observations with responses of another dtype, such as class codes as floats."""
         return replace(self, y=self.y.astype(dtype))
 
     def class_weights(self, levels: int) -> Array:
-        """Of the rows of each class, where y are codes."""
+        """Sum of the weights of each class, where y are class codes."""
         return np.bincount(self.y, self.weight, minlength=levels)
 
     def in_memory(self) -> Observations:
-        """These rows as arrays, wherever they are."""
+        """Return the observations as arrays in main memory."""
         return self
 
     def vectors_in_memory(self) -> Observations:
-        """These rows with responses, weights and offsets as arrays; the design stays where it is."""
+        """Return the observations with responses, weights and offsets in main memory; the design is not copied."""
         return self

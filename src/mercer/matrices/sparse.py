@@ -1,4 +1,4 @@
-"""A sparse matrix as a design."""
+"""Design of a sparse matrix."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from mercer._threads import ordered_map, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.matrices import _code_loops as code_loops
 from mercer.matrices import sparse_loops as loops
-from mercer.matrices._base import MOST_GRAM_COLUMNS, Design, Tile
+from mercer.matrices._base import MAX_GRAM_COLUMNS, Design, Tile
 from mercer.matrices.categorical import CodesTile
-from mercer.matrices.coordinates import PILOT_ROWS, Coordinates, power_of_two
+from mercer.matrices.coordinates import COORDINATE_ROWS, Coordinates, power_of_two
 
 #: stored entries of a block
-BLOCK_ENTRIES = 1 << 21
-#: … and at least so many per column, so that the sums of a block cost less than its products
+SPARSE_BLOCK_ENTRIES = 1 << 21
+#: stored entries of a block per column, at least, so that the sums of a block cost less than its products
 ENTRIES_PER_COLUMN = 16
-#: what loops are compiled for; other numbers are converted
-ENTRY_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
-#: columns are scaled where some entry is smaller or larger than these
-COMFORTABLE = 1e-6, 1e6
-#: a column whose mean is more than so many spreads from zero is far from it: squares would lose half of their digits
-FAR = 1e3
-#: rows that tell which columns have no zeros
-FEW_ROWS = 64
-#: numbers of such columns that tell which of them are far from zero
-LOOKED_AT = 1 << 20
+#: dtypes that the loops are compiled for; other dtypes are converted
+ENTRY_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
+#: sizes of entries for which columns need no scale
+UNSCALED_SIZES = 1e-6, 1e6
+#: a column is far from zero if its |mean| exceeds this many standard deviations: its squares lose half of their digits
+LARGEST_SPARSE_SHIFT = 1e3
+#: rows from which the columns without zeros are found
+FULL_COLUMN_ROWS = 64
+#: entries of these columns from which those far from zero are found
+FAR_COLUMN_ENTRIES = 1 << 20
 
 
 class Entries(NamedTuple):
-    """The stored entries of a CSR or CSC matrix, in arrays of the few types that loops are compiled for."""
+    """The stored entries of a CSR or CSC matrix, in arrays of the types that loops are compiled for."""
 
     indptr: Array
     indices: Array
@@ -41,8 +41,8 @@ class Entries(NamedTuple):
 
     @classmethod
     def of(cls, X: Any) -> Entries:
-        """Of a matrix, shared with it where possible."""
-        values = X.data if X.data.dtype in ENTRY_TYPES else X.data.astype(np.float64)
+        """Return the entries of a matrix, sharing memory where possible."""
+        values = X.data if X.data.dtype in ENTRY_DTYPES else X.data.astype(np.float64)
         indices = np.require(X.indices, requirements=["C", "W"])
         return cls(
             np.require(X.indptr, np.int64, ["C", "W"]).view(np.uint64),
@@ -52,11 +52,11 @@ class Entries(NamedTuple):
 
     @classmethod
     def of_dense(cls, values: Array) -> Entries:
-        """Of a dense matrix, whose numbers are given one after the other: they have neither places nor columns."""
+        """Return the values of a dense matrix, without indices."""
         return cls(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32), values)
 
     def for_scipy(self) -> tuple[Array, Array, Array]:
-        """What a sparse matrix of SciPy is made of, not copied."""
+        """Return values, indices and indptr for the constructors of SciPy, without a copy."""
         return self.values, self.indices.view(f"i{self.indices.itemsize}"), self.indptr.view(np.int64)
 
 
@@ -64,9 +64,9 @@ class Entries(NamedTuple):
 class SparseDesign(Design):
     """The rows start…stop of a sparse matrix, scaled where its entries are very small or large.
 
-    A matrix in another format than CSR is converted once. Places that are stored twice count as the sum; zeros that are
-    stored are entries like any other. No shift is ever chosen, but where coordinates come with one (from a fit to a
-    dense matrix), it is taken out of the products; columns far from zero are better written out (`sparse_design`).
+    A matrix in another format than CSR is converted once. Duplicate entries count as their sum; stored zeros are
+    entries like any other. No shift is chosen; the shift of given coordinates (from a fit to a dense matrix) is
+    subtracted from the products. Columns far from zero should be dense (`sparse_design`).
 
     Examples
     --------
@@ -83,7 +83,7 @@ class SparseDesign(Design):
 
     @classmethod
     def of(cls, X: Any) -> Self:
-        """With scales from the sizes of the entries."""
+        """Choose the scales by the sizes of the entries."""
         X = X.tocsr()
         entries = Entries.of(X)
         scale = scale_of(largest_entries(entries, X.shape[1]), X.shape[1])
@@ -91,7 +91,7 @@ class SparseDesign(Design):
 
     @classmethod
     def within(cls, X: Any, coordinates: Coordinates) -> Self:
-        """In coordinates that were chosen before."""
+        """Build the design in given coordinates."""
         X = X.tocsr()
         return cls(Entries.of(X), coordinates, 0, X.shape[0])
 
@@ -103,8 +103,9 @@ class SparseDesign(Design):
     def most_rows(self) -> int:
         indptr, p = self.entries.indptr, self.n_columns
         per_row = max(1, int(indptr[self.stop] - indptr[self.start]) // max(1, self.n_rows))
-        pairs = p * p // ENTRIES_PER_COLUMN if p <= MOST_GRAM_COLUMNS else 0
-        return max(1, int(max(BLOCK_ENTRIES, ENTRIES_PER_COLUMN * p, min(pairs, 4 * BLOCK_ENTRIES)) // per_row))
+        pairs = p * p // ENTRIES_PER_COLUMN if p <= MAX_GRAM_COLUMNS else 0
+        entries = max(SPARSE_BLOCK_ENTRIES, ENTRIES_PER_COLUMN * p, min(pairs, 4 * SPARSE_BLOCK_ENTRIES))
+        return max(1, int(entries // per_row))
 
     def rows(self, rows: slice) -> Self:
         start, stop, _ = rows.indices(self.n_rows)
@@ -121,6 +122,8 @@ class SparseDesign(Design):
 
 @dataclass(frozen=True, eq=False)
 class SparseTile(Tile):
+    """The rows start…stop of a sparse matrix."""
+
     entries: Entries
     start: int
     stop: int
@@ -131,7 +134,7 @@ class SparseTile(Tile):
         return *self.entries, self.start, self.stop
 
     def times(self, w: Array) -> Array:
-        v = np.ascontiguousarray(self._scaled(w))
+        v = np.ascontiguousarray(self._divide_by_scale(w))
         product = np.asarray((loops.times if w.ndim == 1 else loops.times_matrix)(*self._rows, v))
         if self.coordinates.shifted:
             product -= self.coordinates.shift @ v
@@ -141,10 +144,10 @@ class SparseTile(Tile):
         product = self.entries_times(np.ascontiguousarray(r))
         if self.coordinates.shifted:
             product -= np.multiply.outer(self.coordinates.shift, r.sum(axis=0))
-        return self._scaled(product)
+        return self._divide_by_scale(product)
 
     def entries_times(self, r: Array) -> Array:
-        """Xᵀ r of the stored entries, neither shifted nor scaled."""
+        """Xᵀ r in the units of the data, neither shifted nor scaled."""
         product = loops.transposed_times if r.ndim == 1 else loops.transposed_times_matrix
         return np.asarray(product(*self._rows, r, self.coordinates.n_columns))
 
@@ -156,17 +159,17 @@ class SparseTile(Tile):
         if self.coordinates.shifted:
             cross = np.multiply.outer(self.entries_times(h) - 0.5 * h.sum() * shift, shift)
             pairs -= cross + cross.T
-        return self._scaled(self._scaled(pairs).T)
+        return self._divide_by_scale(self._divide_by_scale(pairs).T)
 
     def gram_with(self, codes: CodesTile, h: Array) -> Array:
         """Xᵀ diag(h) C for the one-hot columns C of the same rows."""
         begins, first, members = codes.cells
         rows = *self._rows, np.ascontiguousarray(h), codes.cell_of_row, begins, codes.start
         table = loops.gram_with_codes(*rows, self.coordinates.n_columns)
-        product = code_loops.of_coefficients(first, members, table, codes.n_columns).T
+        product = code_loops.sum_cells(first, members, table, codes.n_columns).T
         if self.coordinates.shifted:
             product -= np.multiply.outer(self.coordinates.shift, codes.transposed_times(h))
-        return self._scaled(product)
+        return self._divide_by_scale(product)
 
     def dense(self) -> Array:
         indptr, indices, values = self.entries
@@ -177,62 +180,64 @@ class SparseTile(Tile):
         np.add.at(matrix, (row, indices[entries]), values[entries])
         return (matrix - self.coordinates.shift) / self.coordinates.scale
 
-    def _scaled(self, vector: Array) -> Array:
-        """One entry, or row, per column in working coordinates."""
+    def _divide_by_scale(self, vector: Array) -> Array:
+        """Divide the entry, or row, of each column by its scale."""
         if self.coordinates.unscaled:
             return vector
         return np.asarray((vector.T / self.coordinates.scale).T)
 
 
 def scale_of(largest: Array, n_columns: int) -> Array:
-    """The size of the largest entry of each column; 1 for all where no entry is very small or very large."""
+    """Scale of each column: the size of its largest entry, or 1 for all columns if `largest` is empty."""
     return power_of_two(largest) if len(largest) else np.ones(n_columns)
 
 
 def largest_entries(entries: Entries, n_columns: int) -> Array:
-    """Of each column; none at all where no entry is very small or very large."""
-    if _comfortable(entries.values):
+    """Largest |entry| of each column; empty if no entry is very small or very large."""
+    if _need_no_scale(entries.values):
         return np.zeros(0)
     largest = np.zeros(n_columns)
-    for of_block in ordered_stream(
+    for block_largest in ordered_stream(
         lambda block: loops.largest(entries.indices, entries.values, block.start, block.stop, n_columns),
-        row_blocks(len(entries.values), max(BLOCK_ENTRIES, ENTRIES_PER_COLUMN * n_columns)),
+        row_blocks(len(entries.values), max(SPARSE_BLOCK_ENTRIES, ENTRIES_PER_COLUMN * n_columns)),
     ):
-        np.maximum(largest, of_block, out=largest)
+        np.maximum(largest, block_largest, out=largest)
     return largest
 
 
-def _comfortable(values: Array) -> bool:
-    """Whether no entry is very small or very large."""
+def _need_no_scale(values: Array) -> bool:
+    """Return whether no entry is very small or very large."""
     bits = np.dtype(f"u{values.itemsize}").type
-    bounds = np.array([-0.0, *COMFORTABLE], dtype=values.dtype).view(bits)
+    bounds = np.array([-0.0, *UNSCALED_SIZES], dtype=values.dtype).view(bits)
     counts = ordered_map(
         lambda block: loops.outside(values.view(bits), block.start, block.stop, *bounds),
-        row_blocks(len(values), BLOCK_ENTRIES),
+        row_blocks(len(values), SPARSE_BLOCK_ENTRIES),
     )
     return not any(counts)
 
 
 def far_columns(X: Any, known: Coordinates | None = None) -> Array:
-    """Columns of a CSR matrix that are far from zero beside their spread, or that known coordinates shift by as much.
+    """Columns of a CSR matrix that are far from zero relative to their spread, or to the scale of known coordinates.
 
-    Of such a column no entry is zero, so that a few rows tell, and nothing is gained by its being sparse.
+    Such a column has no zeros, so that a few rows find it, and storing it as sparse has no advantage.
     """
     if known is not None:
-        return _far(known)
-    some = _rows_of(X, FEW_ROWS)
-    some.sum_duplicates()
-    stored = np.flatnonzero(np.bincount(some.indices, minlength=X.shape[1]) == max(1, some.shape[0]))
-    if not len(stored):
-        return stored
-    rows = _rows_of(X, min(PILOT_ROWS, max(FEW_ROWS, LOOKED_AT // len(stored))))[:, stored].toarray()
-    return np.asarray(stored[_far(Coordinates.of(rows, intercept=True))])
+        return _far_from_zero(known)
+    rows = _spread_rows(X, FULL_COLUMN_ROWS)
+    rows.sum_duplicates()
+    full = np.flatnonzero(np.bincount(rows.indices, minlength=X.shape[1]) == max(1, rows.shape[0]))
+    if not len(full):
+        return full
+    count = min(COORDINATE_ROWS, max(FULL_COLUMN_ROWS, FAR_COLUMN_ENTRIES // len(full)))
+    coordinates = Coordinates.of(_spread_rows(X, count)[:, full].toarray(), intercept=True)
+    return np.asarray(full[_far_from_zero(coordinates)])
 
 
-def _far(coordinates: Coordinates) -> Array:
-    return np.flatnonzero(np.abs(coordinates.shift) > FAR * coordinates.scale)
+def _far_from_zero(coordinates: Coordinates) -> Array:
+    """Columns whose shift is large relative to their scale."""
+    return np.flatnonzero(np.abs(coordinates.shift) > LARGEST_SPARSE_SHIFT * coordinates.scale)
 
 
-def _rows_of(X: Any, most: int) -> Any:
-    """A copy of so many rows at most, from the first to the last."""
+def _spread_rows(X: Any, most: int) -> Any:
+    """Copy at most `most` equally spaced rows."""
     return X[np.unique(np.linspace(0, X.shape[0] - 1, most).astype(np.int64))[: X.shape[0]]]

@@ -1,7 +1,7 @@
-"""Products with the rows start…stop of a CSR matrix; stored twice in one place counts as the sum.
+"""Products with the rows start…stop of a CSR matrix; duplicate entries count as their sum.
 
-`indptr` and `indices` come unsigned, so that no loop has to ask of each whether it counts from the end. Sums are not
-reordered where places of a vector are gathered: see `IN_ORDER`.
+`indptr` and `indices` are unsigned, so that loops do not test for negative indices. Sums are not reordered where
+entries of a vector are gathered: see `IN_ORDER`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def transposed_times(indptr, indices, values, start, stop, r, n_columns):  # typ
     """Xᵀ r."""
     total = np.zeros(n_columns)
     for i in range(start, stop):
-        of_row = r[i - start]
+        row_value = r[i - start]
         for entry in range(indptr[i], indptr[i + 1]):
-            total[indices[entry]] += values[entry] * of_row
+            total[indices[entry]] += values[entry] * row_value
     return total
 
 
@@ -63,8 +63,8 @@ def add_pairs(indptr, indices, values, weight, every, pairs):  # type: ignore[no
     """Add w·v·v' of every pair of entries of a row to `pairs`, at the columns of the first and the second.
 
     The rows are all those of `indptr`. Each pair is added once, in the order in which its entries are stored, and half
-    of each square, so that pairs + pairsᵀ is Σ w x xᵀ. An empty `weight` means ones. Rows of weight zero are no rows,
-    unless `every` row has a say: what is not finite in one of them shows then.
+    of each square, so that pairs + pairsᵀ is Σ w x xᵀ. An empty `weight` means ones. Rows of weight zero are skipped
+    unless `every` row counts: values in them that are not finite then make the sums not finite.
     """
     weighted = weight.shape[0] > 0
     for i in range(indptr.shape[0] - 1):
@@ -82,31 +82,31 @@ def add_pairs(indptr, indices, values, weight, every, pairs):  # type: ignore[no
 
 @jit
 def gram_with_codes(indptr, indices, values, start, stop, h, cells, begins, first, n_columns):  # type: ignore[no-untyped-def]
-    """Cᵀ diag(h) X, where C has a column for each of the `cells` (see `codes`), from its row `first` on."""
+    """Cᵀ diag(h) X, where C has a column for each of the `cells` (see `_code_loops`), from its row `first` on."""
     total = np.zeros((begins[-1], n_columns))
     for g in range(cells.shape[0]):
-        of_group = total[begins[g] : begins[g + 1]]
+        group_total = total[begins[g] : begins[g + 1]]
         for i in range(start, stop):
-            of_cell = of_group[cells[g, first + i - start]]
+            cell_total = group_total[cells[g, first + i - start]]
             for entry in range(indptr[i], indptr[i + 1]):
-                of_cell[indices[entry]] += h[i - start] * values[entry]
+                cell_total[indices[entry]] += h[i - start] * values[entry]
     return total
 
 
 @jit
 def squares(indptr, indices, values, start, stop, h, n_columns):  # type: ignore[no-untyped-def]
-    """Σ h x² of each column; each entry is squared by itself."""
+    """Σ h x² of each column; duplicate entries are squared one by one."""
     total = np.zeros(n_columns)
     for i in range(start, stop):
-        of_row = h[i - start]
+        row_weight = h[i - start]
         for entry in range(indptr[i], indptr[i + 1]):
-            total[indices[entry]] += of_row * (values[entry] * values[entry])
+            total[indices[entry]] += row_weight * (values[entry] * values[entry])
     return total
 
 
 @jit
 def largest(indices, values, first, last, n_columns):  # type: ignore[no-untyped-def]
-    """max |value| of each column among the entries first…last; those that are not finite do not count."""
+    """max |value| of each column among the finite entries first…last."""
     total = np.zeros(n_columns)
     for entry in range(first, last):
         size = abs(values[entry])
@@ -117,13 +117,13 @@ def largest(indices, values, first, last, n_columns):  # type: ignore[no-untyped
 
 @jit
 def outside(bits, first, last, sign, low, high):  # type: ignore[no-untyped-def]
-    """How many of the entries first…last are smaller than `low` but not 0, or larger than `high`.
+    """Count the entries first…last with 0 < |entry| < `low` or |entry| > `high`.
 
-    Floats come as the unsigned integers of the same bits, whose order is that of sizes once the `sign` bit is off:
-    comparing those does not have to mind NaN, and runs at the speed of memory.
+    Floats are given as the unsigned integers of the same bits, which without the `sign` bit have the order of sizes:
+    comparisons need no case for NaN, and run at the speed of memory.
     """
-    found = 0
+    count = 0
     for entry in range(first, last):
         size = bits[entry] & ~sign
-        found += (size != 0) & ((size < low) | (size > high))
-    return found
+        count += (size != 0) & ((size < low) | (size > high))
+    return count

@@ -1,4 +1,4 @@
-"""The diagonal of Xᵀ diag(h) X, where the whole would be too large."""
+"""The diagonal of Xᵀ diag(h) X, without the whole matrix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer.matrices.tensor import TensorDesign, TensorTile
 
 
 def column_squares(design: Design, h: Array) -> Array:
-    """Σ h x² of each column, in working coordinates; a place of a sparse matrix that is stored twice counts twice.
+    """Σ h x² of each column, in working coordinates; duplicate entries of a sparse matrix are squared one by one.
 
     Examples
     --------
@@ -23,11 +23,11 @@ def column_squares(design: Design, h: Array) -> Array:
     >>> column_squares(design, np.ones(4))
     array([4., 4.])
     """
-    h = design.beside(h) if isinstance(design, TensorDesign) else h
-    return design._summed(lambda tile, rows: _of_tile(tile, h[rows]), np.zeros(design.n_columns))
+    h = design.to_device(h) if isinstance(design, TensorDesign) else h
+    return design._summed(lambda tile, rows: _tile_squares(tile, h[rows]), np.zeros(design.n_columns))
 
 
-def _of_tile(tile: Tile, h: Array) -> Array:
+def _tile_squares(tile: Tile, h: Array) -> Array:
     if isinstance(tile, SparseTile):
         scale, h = tile.coordinates.scale, np.ascontiguousarray(h)
         total = loops.squares(*tile.entries, tile.start, tile.stop, h, len(scale))
@@ -35,20 +35,16 @@ def _of_tile(tile: Tile, h: Array) -> Array:
             shift = tile.coordinates.shift
             total = np.maximum(total + shift * (shift * h.sum() - 2 * tile.entries_times(h)), 0.0)
         return np.asarray(total / scale / scale)
-    if isinstance(tile, CodesTile):  # ones are their own squares
+    if isinstance(tile, CodesTile):  # 1² = 1
         return tile.transposed_times(h)
     if isinstance(tile, TensorTile):
         return tile.squares(h)
     if isinstance(tile, MixedTile):
-        return _of_parts(tile, h)
+        total = np.zeros(tile.design.n_columns)
+        if tile.design.coordinates.intercept:
+            total[-1] = h.sum()
+        for part, where in tile.design.placed_parts():
+            for rows, part_tile in part.tiles():
+                total[where] += _tile_squares(part_tile, h[rows])
+        return total
     return np.asarray(np.square(tile.dense()).T @ h)
-
-
-def _of_parts(tile: MixedTile, h: Array) -> Array:
-    total = np.zeros(tile.design.n_columns)
-    if tile.design.coordinates.intercept:
-        total[-1] = h.sum()
-    for part, where in tile.design.placed():
-        for rows, of_part in part.tiles():
-            total[where] += _of_tile(of_part, h[rows])
-    return total

@@ -1,4 +1,4 @@
-"""Rows of a source with their responses, in working coordinates: what solvers see of a source."""
+"""Observations of a source for solvers: a survey of all rows, a random sample, and passes in working coordinates."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, PreparedSource, Source
 from mercer.data.table import Table
 from mercer.matrices._dense_loops import widen
-from mercer.matrices.categorical import Category, category_places, in_order
-from mercer.matrices.coordinates import PILOT_ROWS, Coordinates
+from mercer.matrices.categorical import Category, category_places, order_levels
+from mercer.matrices.coordinates import COORDINATE_ROWS, Coordinates
 from mercer.matrices.encoded import Encoded, NumberPart, number_places, numbers_of
 from mercer.matrices.observations import Observations, ObservedBatch
 from mercer.matrices.sparse import Entries, far_columns, largest_entries, scale_of
 from mercer.matrices.terms import Terms
 
-# Rows drawn at random from a source, a bounded number of them, whatever blocks it comes in.
+# A random sample of bounded size of the rows of a source, in blocks of any size.
 
-#: blocks from which on they are joined
-MANY = 64
+#: number of blocks beyond which a sample joins them
+MAX_SAMPLE_BLOCKS = 64
 
 
 def _count_rows(X: Any) -> int:
@@ -36,32 +36,32 @@ def _count_rows(X: Any) -> int:
 
 
 def _rows_agree(sample: RowSample) -> bool:
-    """Whether each block has as many keys as rows."""
+    """Return whether each block has as many keys as rows."""
     return all(keys.ndim == 1 and all(_count_rows(X) == len(keys) for X in columns) for keys, columns in sample.blocks)
 
 
 @stored(_rows_agree, most=whole(1))
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """The rows with the smallest of random keys, about `most` of them; two samples merge to one of all rows.
+    """The `most` rows with the smallest random keys; two samples merge to a sample of all rows.
 
-    Up to twice as many are held, so that they seldom have to be thinned out.
+    Up to twice as many rows are held, so that they are seldom reduced.
 
     Examples
     --------
     >>> numbers = np.arange(6.0)
-    >>> sample = RowSample.drawn(2, np.array([0.5, 0.1, 0.9, 0.8, 0.2, 0.7]), lambda rows: (numbers[rows],))
+    >>> sample = RowSample.draw(2, np.array([0.5, 0.1, 0.9, 0.8, 0.2, 0.7]), lambda rows: (numbers[rows],))
     >>> sample.columns()
     (array([1., 4.]),)
     """
 
     most: int
-    #: keys of rows, and what is known of these rows, array by array
+    #: keys of rows, and the columns of these rows
     blocks: tuple[tuple[Array, tuple[Any, ...]], ...]
 
     @classmethod
-    def drawn(cls, most: int, keys: Array, take: Callable[[Array], tuple[Any, ...]]) -> Self:
-        """From rows with these keys; `take` gives what is known of some of them."""
+    def draw(cls, most: int, keys: Array, take: Callable[[Array], tuple[Any, ...]]) -> Self:
+        """Draw from rows with these keys; `take` returns the columns of some rows."""
         rows = np.arange(len(keys))
         if len(keys) > most:
             rows = np.sort(np.argpartition(keys, most)[:most])
@@ -73,46 +73,49 @@ class RowSample:
     def merge(self, other: Self) -> Self:
         both = replace(self, blocks=self.blocks + other.blocks)
         if len(both) > 2 * self.most:
-            both = both._thinned()
-        return both._joined() if len(both.blocks) > MANY else both
+            both = both._reduce()
+        return both._join_blocks() if len(both.blocks) > MAX_SAMPLE_BLOCKS else both
 
-    def _thinned(self) -> Self:
+    def _reduce(self) -> Self:
+        """Keep the `most` rows with the smallest keys."""
         if len(self) <= self.most:
             return self
         highest = np.partition(np.concatenate([keys for keys, _ in self.blocks]), self.most - 1)[self.most - 1]
-        return replace(self, blocks=tuple(_up_to(highest, *block) for block in self.blocks))
+        return replace(self, blocks=tuple(_rows_up_to(highest, *block) for block in self.blocks))
 
-    def _joined(self) -> Self:
+    def _join_blocks(self) -> Self:
         keys = np.concatenate([keys for keys, _ in self.blocks])
         columns = zip(*(columns for _, columns in self.blocks), strict=True)
-        return replace(self, blocks=((keys, tuple(map(_stacked, columns))),))
+        return replace(self, blocks=((keys, tuple(map(_stack, columns))),))
 
     def columns(self) -> tuple[Any, ...]:
-        """What is known of at most `most` rows."""
-        return self._thinned()._joined().blocks[0][1]
+        """Return the columns of at most `most` rows."""
+        return self._reduce()._join_blocks().blocks[0][1]
 
 
-def _up_to(highest: float, keys: Array, columns: tuple[Any, ...]) -> tuple[Array, tuple[Any, ...]]:
+def _rows_up_to(highest: float, keys: Array, columns: tuple[Any, ...]) -> tuple[Array, tuple[Any, ...]]:
     rows = np.flatnonzero(keys <= highest)
     return (keys, columns) if len(rows) == len(keys) else (keys[rows], tuple(column[rows] for column in columns))
 
 
-def _stacked(parts: tuple[Any, ...]) -> Any:
+def _stack(parts: tuple[Any, ...]) -> Any:
     if len(parts) == 1:
         return parts[0]
     return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
-# What a first pass over a source finds out: how many rows, which levels and labels, how large the numbers are.
+# The first pass over a source: numbers of rows, levels, labels, and ranges of the columns.
 
-#: rows that are kept to begin a fit with, and the bytes that they may take
-SAMPLE_ROWS, SAMPLE_BYTES = 100_000, 1 << 26
-#: … and the share of rows that a chunk gives, beyond what is needed on average
-SPARE = 1.2
+#: rows of the sample from which a fit starts
+SAMPLE_ROWS = 100_000
+#: bytes that the sample may take
+SAMPLE_BYTES = 1 << 26
+#: factor by which chunks draw more rows than needed on average, as their number is random
+OVERSAMPLING = 1.2
 
 
 class SurveySample(NamedTuple):
-    """Rows of a chunk, after a look at their types."""
+    """Rows of a chunk after validation."""
 
     X: Any  # an array, a CSR matrix, `Encoded` or a `Table`
     y: Array
@@ -122,22 +125,22 @@ class SurveySample(NamedTuple):
 
 @stored(lambda own: isinstance(hash(own), int), tag="SurveyLevels")
 class SurveyLevels(NamedTuple):
-    """Of a category: those that its type declares, in that order, and those that were seen."""
+    """Levels of a categorical column: those that its type declares, in that order, and those that occurred."""
 
     declared: tuple[Any, ...]
     seen: tuple[Any, ...]
 
     def merge(self, other: SurveyLevels) -> SurveyLevels:
-        return SurveyLevels(*(tuple(dict.fromkeys(mine + theirs)) for mine, theirs in zip(self, other, strict=True)))
+        return SurveyLevels(*(tuple(dict.fromkeys(own + others)) for own, others in zip(self, other, strict=True)))
 
     def in_order(self) -> tuple[Any, ...]:
-        """Those that were seen; see `category.in_order`."""
-        return in_order(self.seen, self.declared or None)
+        """Return the levels that occurred, in the order of `order_levels`."""
+        return order_levels(self.seen, self.declared or None)
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """How many rows are kept in all, and which share of a chunk may be among them; and whether y are labels."""
+class SamplingPlan:
+    """Size of the sample, the share of the rows of a chunk that are candidates for it, and whether y are labels."""
 
     most: int
     share: float
@@ -145,33 +148,37 @@ class Drawing:
 
     @classmethod
     def of(cls, first: SurveySample, n_rows: int | None, *, labels: bool) -> Self:
-        """For rows like the first ones; `n_rows` of them in all, if that is known."""
+        """Choose the plan from the first rows and, if known, the number of all rows."""
         size = getattr(first.X, "nbytes", None) or _bytes(first.X)
         rows = max(1, len(first.y))
         most = int(min(SAMPLE_ROWS, max(1000, SAMPLE_BYTES * rows // max(1, size))))
-        return cls(most, 1.0 if n_rows is None else min(1.0, SPARE * most / max(1, n_rows)), labels)
+        return cls(most, 1.0 if n_rows is None else min(1.0, OVERSAMPLING * most / max(1, n_rows)), labels)
 
 
 @stored()
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """Of the rows seen so far; two of them merge to one."""
+    """Mergeable summary of rows: sums, ranges, labels, levels, and a random sample."""
 
     rows: int
-    #: rows that have a weight, and the sums of weights, responses (if they are numbers) and offsets
+    #: number of rows of positive weight
     heavy: int
+    #: sum of the weights
     weight: float
+    #: weighted sum of the responses, if they are numbers
     response: float
+    #: weighted sum of the offsets
     offset: float
-    #: labels, and the weight of each
     labels: Array
+    #: sum of the weights of each label
     label_weights: Array
-    #: of columns of numbers
+    #: lowest value of each numerical column
     lowest: Array
+    #: highest value of each numerical column
     highest: Array
-    #: the largest entries of the columns of a sparse matrix; empty where none of them is very small or large
+    #: largest |entry| of each column of a sparse matrix; empty if none is very small or large
     largest: Array
-    #: of categories
+    #: levels of each categorical column
     levels: tuple[SurveyLevels, ...]
     sample: RowSample
     #: whether rows have weights and offsets
@@ -179,32 +186,32 @@ class Survey:
     has_offset: bool
 
     @classmethod
-    def of(cls, seen: SurveySample, drawing: Drawing) -> Self:
-        """Of a chunk; `NonFiniteError` where a number is missing or infinite."""
-        n, weight = len(seen.y), seen.weight
-        parts = SurveyParts.of(seen.X)
+    def of(cls, chunk: SurveySample, plan: SamplingPlan) -> Self:
+        """Survey a chunk; `NonFiniteError` if a number is missing or infinite."""
+        n, weight = len(chunk.y), chunk.weight
+        parts = SurveyParts.of(chunk.X)
         labels, label_weights, response = np.zeros(0), np.zeros(0), 0.0
-        if drawing.labels:
-            labels, codes = encode_labels(seen.y)
+        if plan.labels:
+            labels, codes = encode_labels(chunk.y)
             label_weights = np.bincount(codes, weight, minlength=len(labels)).astype(float)
         else:
-            response = _summed(seen.y, weight)
-        lowest, highest = _extent(parts.numbers)
+            response = _weighted_sum(chunk.y, weight)
+        lowest, highest = _ranges(parts.numbers)
         return cls(
             n,
             n if weight is None else int(np.count_nonzero(weight)),
             float(n if weight is None else weight.sum()),
             response,
-            0.0 if seen.offset is None else _summed(seen.offset, weight),
+            0.0 if chunk.offset is None else _weighted_sum(chunk.offset, weight),
             labels,
             label_weights,
             lowest,
             highest,
             _largest(parts.matrix),
             parts.levels,
-            _sample(parts, seen, drawing),
+            _sample(parts, chunk, plan),
             weight is not None,
-            seen.offset is not None,
+            chunk.offset is not None,
         )
 
     def merge(self, other: Self) -> Self:
@@ -220,7 +227,7 @@ class Survey:
             label_weights=label_weights,
             lowest=np.minimum(self.lowest, other.lowest),
             highest=np.maximum(self.highest, other.highest),
-            largest=_larger(self.largest, other.largest),
+            largest=_elementwise_maximum(self.largest, other.largest),
             levels=tuple(map(SurveyLevels.merge, self.levels, other.levels)),
             sample=self.sample.merge(other.sample),
         )
@@ -238,27 +245,30 @@ class Survey:
         return labels, np.bincount(places, weights, minlength=len(labels))
 
     def coordinates(self, first: Any, pilot: Any, *, intercept: bool, shifted: bool) -> Coordinates:
-        """For the columns of rows like `first` that are no categories, from some of all rows; see `Coordinates.of`."""
+        """Choose coordinates of the numerical and sparse columns from a sample `pilot`; see `Coordinates.of`.
 
-        def of_numbers(numbers: Array) -> Coordinates:
-            extremes = np.stack([self.lowest, self.highest])
-            return Coordinates.of(numbers[:: max(1, len(numbers) // PILOT_ROWS)], intercept=shifted, extremes=extremes)
+        `first` is a chunk of the source, whose columns are those of the pilot.
+        """
+
+        def choose(numbers: Array) -> Coordinates:
+            rows = numbers[:: max(1, len(numbers) // COORDINATE_ROWS)]
+            return Coordinates.of(rows, intercept=shifted, extremes=np.stack([self.lowest, self.highest]))
 
         if not is_sparse(pilot):
-            return replace(of_numbers(pilot), intercept=intercept)
+            return replace(choose(pilot), intercept=intercept)
         columns = pilot.shape[1]
-        made = Coordinates(np.zeros(columns), scale_of(self.largest, columns), intercept)
+        result = Coordinates(np.zeros(columns), scale_of(self.largest, columns), intercept)
         if shifted and len(where := far_columns(pilot)):
             chosen = Coordinates.of(pilot[:, where].toarray(), intercept=True)
-            made.shift[where], made.scale[where] = chosen.shift, chosen.scale
+            result.shift[where], result.scale[where] = chosen.shift, chosen.scale
         if isinstance(first, Encoded) and len(where := number_places(first)):
-            chosen = of_numbers(pilot[: 10 * PILOT_ROWS, where].toarray())
-            made.shift[where], made.scale[where] = chosen.shift, chosen.scale
-        return made
+            chosen = choose(pilot[: 10 * COORDINATE_ROWS, where].toarray())
+            result.shift[where], result.scale[where] = chosen.shift, chosen.scale
+        return result
 
 
 class SurveyParts(NamedTuple):
-    """The columns of some rows: numbers, a sparse matrix of all of them, and categories."""
+    """Columns of some rows: the dense numbers, a sparse matrix of all columns if there is one, and categories."""
 
     numbers: Array
     matrix: Any
@@ -278,31 +288,31 @@ class SurveyParts(NamedTuple):
         types = X.take(np.zeros(0, dtype=np.int64))
         coded = tuple(X.coded(j) for j in where)
         levels = []
-        for j, found in zip(where, coded, strict=True):
+        for j, column in zip(where, coded, strict=True):
             declared = types.declared_levels(j)
-            seen = Category.of(X.names[j], found, declared, drop_first=False).levels
-            levels.append(SurveyLevels(() if declared is None else tuple(declared.tolist()), seen))
+            occurring = Category.of(X.names[j], column, declared, drop_first=False).levels
+            levels.append(SurveyLevels(() if declared is None else tuple(declared.tolist()), occurring))
         return cls(X.numbers([j for j in range(X.n_columns) if j not in where]), None, coded, tuple(levels))
 
     def take(self, rows: Array) -> tuple[Any, ...]:
-        """Some rows: numbers or a sparse matrix, and the labels of categories."""
+        """Return some rows: numbers or a sparse matrix, and the labels of categories."""
         first = self.numbers[rows] if self.matrix is None else self.matrix[rows].tocsr()
         return (first, *(coded.labels[coded.codes[rows]] for coded in self.labels))
 
 
-def _sample(parts: SurveyParts, seen: SurveySample, drawing: Drawing) -> RowSample:
-    """Rows of a chunk, drawn by random numbers that depend on nothing but the chunk."""
-    n = len(seen.y)
-    seed = zlib.crc32(repr((n, seen.y[:8].tolist(), parts.take(np.arange(1)))).encode())
+def _sample(parts: SurveyParts, chunk: SurveySample, plan: SamplingPlan) -> RowSample:
+    """Draw rows of a chunk by random numbers that depend only on the chunk."""
+    n = len(chunk.y)
+    seed = zlib.crc32(repr((n, chunk.y[:8].tolist(), parts.take(np.arange(1)))).encode())
     keys = np.random.default_rng(seed).random(n)
-    chosen = np.flatnonzero(keys <= drawing.share)
-    beside = [values for values in (seen.y, seen.weight, seen.offset) if values is not None]
+    candidates = np.flatnonzero(keys <= plan.share)
+    vectors = [values for values in (chunk.y, chunk.weight, chunk.offset) if values is not None]
 
     def take(rows: Array) -> tuple[Any, ...]:
-        rows = chosen[rows]
-        return (*parts.take(rows), *(values[rows] for values in beside))
+        rows = candidates[rows]
+        return (*parts.take(rows), *(values[rows] for values in vectors))
 
-    return RowSample.drawn(drawing.most, keys[chosen], take)
+    return RowSample.draw(plan.most, keys[candidates], take)
 
 
 def _bytes(X: Any) -> int:
@@ -312,16 +322,16 @@ def _bytes(X: Any) -> int:
 
 
 def is_sparse(X: Any) -> bool:
-    """`scipy.sparse.issparse` as a plain bool: its type guard would hide what else is known of X."""
+    """Return `scipy.sparse.issparse(X)` as a bool, without its type guard, which would change the type of X."""
     return bool(sparse.issparse(X))
 
 
-def _summed(values: Array, weight: Array | None) -> float:
+def _weighted_sum(values: Array, weight: Array | None) -> float:
     return float(values.sum() if weight is None else weight @ values)
 
 
-def _extent(numbers: Array) -> tuple[Array, Array]:
-    """The least and the greatest number of each column."""
+def _ranges(numbers: Array) -> tuple[Array, Array]:
+    """Lowest and highest number of each column."""
     lowest, highest = np.full(numbers.shape[1], np.inf), np.full(numbers.shape[1], -np.inf)
     if np.isnan(widen(np.require(numbers, requirements=["C", "W"]), lowest, highest)):
         raise NonFiniteError("X holds values that are not finite.")
@@ -336,38 +346,39 @@ def _largest(matrix: Any) -> Array:
     return largest_entries(Entries.of(matrix), matrix.shape[1])
 
 
-def _larger(mine: Array, theirs: Array) -> Array:
-    if not len(mine) or not len(theirs):
-        return mine if len(mine) else theirs
-    return np.maximum(mine, theirs)
+def _elementwise_maximum(a: Array, b: Array) -> Array:
+    """Maximum of two arrays, of which either may be empty."""
+    if not len(a) or not len(b):
+        return a if len(a) else b
+    return np.maximum(a, b)
 
 
-#: rows of a chunk, checked; can be pickled
+#: function from a chunk to its validated rows; it can be pickled
 Reading = Callable[[Chunk], SurveySample]
 
 
 @dataclass(frozen=True, eq=False)
 class Responses:
-    """How what is to be predicted becomes numbers: as it is, or as the codes of classes, which may have weights."""
+    """Conversion of responses to numbers: unchanged, or as the codes of classes, which may have weights."""
 
     classes: Array | None = None
     class_weights: Array | None = None
     dtype: Any = np.float64
 
     def of(self, y: Array, weight: Array | None) -> tuple[Array, Array | None]:
-        """Numbers of rows, and their weights."""
+        """Return the numbers and the weights of rows."""
         if self.classes is None:
             return np.asarray(y, dtype=np.float64), weight
-        codes = np.maximum(codes_of(y, self.classes), 0)  # labels that are no class have no weight
+        codes = np.maximum(codes_of(y, self.classes), 0)  # rows of other labels have weight 0
         if self.class_weights is not None:
-            of_rows = self.class_weights[codes]
-            weight = of_rows if weight is None else weight * of_rows
+            row_weights = self.class_weights[codes]
+            weight = row_weights if weight is None else weight * row_weights
         return codes.astype(self.dtype), weight
 
 
 @dataclass(frozen=True, eq=False)
 class StreamedDesign:
-    """What is known of a design without a look at its rows."""
+    """Coordinates and shape of a design whose rows are not in memory."""
 
     coordinates: Coordinates
     n_rows: int
@@ -378,22 +389,22 @@ class StreamedDesign:
 
 
 def observed(read: Reading, terms: Terms, responses: Responses, chunk: Chunk) -> ObservedBatch:
-    """What the statistics of a fit take of a chunk."""
-    seen = read(chunk)
-    y, weight = responses.of(seen.y, seen.weight)
-    return ObservedBatch(terms.design(seen.X), y, weight, seen.offset)
+    """Convert a chunk to the batch that the statistics of a fit take."""
+    rows = read(chunk)
+    y, weight = responses.of(rows.y, rows.weight)
+    return ObservedBatch(terms.design(rows.X), y, weight, rows.offset)
 
 
 def _without_columns(read: Reading, chunk: Chunk) -> SurveySample:
-    seen = read(chunk)
-    return seen._replace(X=np.empty((len(seen.y), 0)))
+    rows = read(chunk)
+    return rows._replace(X=np.empty((len(rows.y), 0)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamedObservations(PreparedSource):
-    """`Observations` that are read anew in each pass; some of them, drawn at random, are at hand.
+    """`Observations` that are read again in each pass, with a random sample in memory.
 
-    It has no responses, weights or products of its own: whoever needs them makes a pass.
+    It has no responses, weights or products, which take a pass.
     """
 
     prepare: Callable[[Chunk], ObservedBatch] = field(init=False)
@@ -401,10 +412,10 @@ class StreamedObservations(PreparedSource):
     terms: Terms
     responses: Responses
     survey: Survey
-    #: the rows at hand
+    #: the random sample
     sample: Observations
-    #: the sums of the last pass, for a caller that asks for the same again
-    seen: list[Any] = field(default_factory=list)
+    #: statistic of the last pass, reused by a request that it covers
+    last_pass: list[Any] = field(default_factory=list)
 
     streamed: ClassVar[bool] = True
 
@@ -415,16 +426,21 @@ class StreamedObservations(PreparedSource):
     def of(
         cls, source: Source, read: Reading, terms: Terms, responses: Responses, survey: Survey, columns: tuple[Any, ...]
     ) -> Self:
-        """`columns` are those of the sample of the survey."""
-        made = partial(cls, source=source, read=read, terms=terms, survey=replace(survey, sample=RowSample(0, ())))
-        places = 1 + len(terms.categories)
-        beside = list(columns[places:])
-        y = beside.pop(0)
-        weight = beside.pop(0) if survey.weighted else None
-        offset = beside.pop(0) if survey.has_offset else None
+        """Build the observations; `columns` are those of the sample of the survey."""
+        vectors = list(columns[1 + len(terms.categories) :])
+        y = vectors.pop(0)
+        weight = vectors.pop(0) if survey.weighted else None
+        offset = vectors.pop(0) if survey.has_offset else None
         y, weight = responses.of(y, weight)
-        design = terms.design_of_columns(columns[0], columns[1:places])
-        return made(responses=responses, sample=Observations(design, y, weight, offset))
+        design = terms.design_of_columns(columns[0], columns[1 : 1 + len(terms.categories)])
+        return cls(
+            source=source,
+            read=read,
+            terms=terms,
+            responses=responses,
+            survey=replace(survey, sample=RowSample(0, ())),
+            sample=Observations(design, y, weight, offset),
+        )
 
     def __len__(self) -> int:
         return self.survey.rows
@@ -440,7 +456,7 @@ class StreamedObservations(PreparedSource):
     @property
     def total_weight(self) -> float:
         weights = self.responses.class_weights
-        return self.survey.weight if weights is None else float(weights @ self._seen_weights())
+        return self.survey.weight if weights is None else float(weights @ self._row_weights_of_classes())
 
     @property
     def heavy(self) -> int:
@@ -461,35 +477,35 @@ class StreamedObservations(PreparedSource):
     def mean_offset(self) -> float:
         return self.survey.offset / self.survey.weight
 
-    def _seen_weights(self) -> Array:
-        """Of the classes, without their own."""
+    def _row_weights_of_classes(self) -> Array:
+        """Sum of the row weights of each class, without class weights."""
         assert self.responses.classes is not None
         return self.survey.label_weights[np.isin(self.survey.labels, self.responses.classes)]
 
     def class_weights(self, levels: int) -> Array:
-        """Of the rows of each class."""
-        weights = self._seen_weights()
+        """Sum of the weights of each class."""
+        weights = self._row_weights_of_classes()
         return weights if self.responses.class_weights is None else weights * self.responses.class_weights
 
     def some_responses(self, count: int) -> Array:
         return self.sample.some_responses(count)
 
     def some(self, count: int, *, of: int = 1) -> Observations:
-        """So many of the rows at hand, or all of these."""
+        """Return `count` rows of the sample, or the whole sample."""
         return self.sample.some(count) or self.sample
 
     def without_columns(self) -> Self:
-        """The same rows with nothing but an intercept."""
+        """Return the observations with an intercept as their only column."""
         empty = Terms(0, None, {}, Coordinates.plain(0, intercept=True))
         sample = replace(self.sample, design=empty.design_of_columns(np.empty((len(self.sample), 0)), ()))
-        return replace(self, read=partial(_without_columns, self.read), terms=empty, sample=sample, seen=[])
+        return replace(self, read=partial(_without_columns, self.read), terms=empty, sample=sample, last_pass=[])
 
     def responses_as(self, dtype: Any) -> Self:
         responses, sample = replace(self.responses, dtype=dtype), self.sample.responses_as(dtype)
-        return replace(self, responses=responses, sample=sample, seen=[])
+        return replace(self, responses=responses, sample=sample, last_pass=[])
 
     def blocks(self) -> list[slice]:
-        """None: what is read at a time is the source's business."""
+        """Return no blocks: the source determines its chunks."""
         return []
 
     def in_memory(self) -> Self:

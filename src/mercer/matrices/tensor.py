@@ -1,4 +1,4 @@
-"""A tensor of torch as a design: rows stay on their device, and what is one number per column is an array here."""
+"""Design of a tensor of torch: vectors of rows stay on the device, vectors of columns are arrays in main memory."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._threads import row_blocks
 from mercer._typing import Array
 from mercer.matrices._base import Design, Tile
-from mercer.matrices.coordinates import Coordinates, that_count
+from mercer.matrices.coordinates import Coordinates, positive_weight_rows
 from mercer.matrices.dense import DenseDesign
 from mercer.matrices.observations import Observations
 
-#: a chunk is copied in float64, and its products lie beside it
-COPIES = 4
-#: what a card may have no room for
-CHUNK = "the columns in float64"
-#: numbers that are fetched from a device to choose coordinates by
-PILOT_NUMBERS = 1 << 17
+#: memory for a chunk in units of its rows: its copy in float64, and products
+CHUNK_COPIES = 4
+#: name of a chunk in errors about device memory
+CHUNK_IN_WORDS = "the columns in float64"
+#: numbers that are copied from a device to choose coordinates
+MAX_COORDINATE_NUMBERS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class TensorDesign(Design):
     """A matrix of float32 or float64 on any device, read chunk by chunk.
 
     Vectors of rows (X w, weights, slopes) are tensors of float64 on that device; vectors and matrices of columns (w,
-    Xᵀ r, Xᵀ diag(h) X) are arrays in main memory. Chunks are shifted, scaled and multiplied in float64, whatever X is:
-    of an X in float32 no digit is lost, and no copy is made beyond a chunk.
+    Xᵀ r, Xᵀ diag(h) X) are arrays in main memory. Chunks are shifted, scaled and multiplied in float64 for either
+    dtype of X: an X in float32 loses no digits, and only a chunk of it is copied at a time.
 
     Examples
     --------
@@ -47,9 +47,10 @@ class TensorDesign(Design):
 
     @classmethod
     def of(cls, X: Any, *, intercept: bool = True, weight: Any = None) -> Self:
-        """With shift and scale from rows spread over X, those of no weight left out."""
-        counted = _Read(that_count(X, weight if weight is None or is_tensor(weight) else on_device(weight, X)))
-        return cls(X, Coordinates.of(counted, intercept=intercept))  # type: ignore[arg-type]
+        """Choose shift and scale from rows of positive weight spread over X."""
+        weight = weight if weight is None or is_tensor(weight) else on_device(weight, X)
+        rows = _FetchedRows(positive_weight_rows(X, weight))
+        return cls(X, Coordinates.of(rows, intercept=intercept))  # type: ignore[arg-type]
 
     @property
     def n_rows(self) -> int:
@@ -57,11 +58,11 @@ class TensorDesign(Design):
 
     @property
     def most_rows(self) -> int:
-        return max(1, tile_size(self.X) // (COPIES * max(1, self.n_columns)))
+        return max(1, tile_size(self.X) // (CHUNK_COPIES * max(1, self.n_columns)))
 
     @property
     def block_rows(self) -> int:
-        """All: it is the device that does many things at a time."""
+        """All rows, as the device itself computes in parallel."""
         return max(1, self.n_rows)
 
     def rows(self, rows: slice) -> Self:
@@ -75,83 +76,84 @@ class TensorDesign(Design):
 
     def _tile(self, rows: slice) -> TensorTile:
         shift, scale = self._working
-        # scales are powers of two, so that x/s − m/s is (x − m)/s to the last digit, and costs a copy less
+        # scales are powers of two, so that x/s − m/s equals (x − m)/s exactly, and takes one copy less
         values = self.X[rows] / scale
         values -= shift
         return TensorTile(values, self.coordinates.intercept)
 
     @cached_property
     def _working(self) -> tuple[Any, Any]:
-        """Shift, in units of the scale, and scale on the device: to move them there again would hold up each chunk."""
-        parts = self.coordinates.shift / self.coordinates.scale, self.coordinates.scale
-        return self.beside(parts[0]), self.beside(parts[1])
+        """Shift in units of the scale, and scale, on the device; copying them for each chunk would delay it."""
+        shift, scale = self.coordinates.shift, self.coordinates.scale
+        return self.to_device(shift / scale), self.to_device(scale)
 
     @property
     def in_one_pass(self) -> bool:
-        """Whether a card multiplies the rows as they are, without copies of chunks."""
+        """Return whether a GPU multiplies the rows in one pass, without copies of chunks."""
         return row_products.reads_in_one_pass(self.X)
 
     def times(self, w: Array) -> Any:
         """X w, on the device."""
         self.refuse_other_length(w)
         if w.ndim == 1 and self.in_one_pass:
-            return row_products.times(self.X, self._left(), self._unscaled(w))
+            return row_products.times(self.X, self._shift_of_rows(), self._to_units_of_rows(w))
         product = self.X.new_empty((self.n_rows, *w.shape[1:]), dtype=_float64())
 
         def fill(rows: slice) -> None:
             product[rows] = self._tile(rows).times(w)
 
-        in_chunks(self.n_rows, self.most_rows, fill, CHUNK)
+        in_chunks(self.n_rows, self.most_rows, fill, CHUNK_IN_WORDS)
         return product
 
     def transposed_times(self, r: Any) -> Array:
-        r = self.beside(r)
+        r = self.to_device(r)
         if r.ndim == 1 and self.in_one_pass:
-            return self._scaled(*row_products.transposed_times(self.X, self._left(), r))
-        return self._added(lambda rows: self._tile(rows).moment(r[rows]))
+            return self._from_units_of_rows(*row_products.transposed_times(self.X, self._shift_of_rows(), r))
+        return self._sum_chunks(lambda rows: self._tile(rows).moment(r[rows]))
 
     def logistic(self, w: Array, y: Any, weight: Any) -> tuple[float, Array]:
-        """Loss and gradient of labels 0 and 1 in one reading of the rows; see `in_one_pass`."""
-        sums = row_products.logistic(self.X, self._left(), self._unscaled(w), y, weight)
-        return sums[0], self._scaled(*sums[1:])
+        """Logistic loss and gradient for labels 0 and 1 in one pass; see `in_one_pass`."""
+        sums = row_products.logistic(self.X, self._shift_of_rows(), self._to_units_of_rows(w), y, weight)
+        return sums[0], self._from_units_of_rows(*sums[1:])
 
-    def _left(self) -> Array:
-        """Shifts that have to be taken out of the rows themselves: none where products lose no digits by it."""
+    def _shift_of_rows(self) -> Array:
+        """Shifts to be subtracted from the rows; 0 where they can be subtracted from products."""
         return np.zeros_like(self.coordinates.shift) if self.coordinates.near else self.coordinates.shift
 
-    def _unscaled(self, w: Array) -> Array:
-        """Of the columns as they are multiplied, and a last coefficient for the intercept."""
+    def _to_units_of_rows(self, w: Array) -> Array:
+        """Convert working coefficients to those of the rows less `_shift_of_rows`, with the intercept last."""
         d = len(self.coordinates.shift)
         v = w[:d] / self.coordinates.scale
         level = w[d] if self.coordinates.intercept else 0.0
-        return np.append(v, level - (self.coordinates.shift - self._left()) @ v)
+        return np.append(v, level - (self.coordinates.shift - self._shift_of_rows()) @ v)
 
-    def _scaled(self, product: Array, total: float) -> Array:
-        product = (product - (self.coordinates.shift - self._left()) * total) / self.coordinates.scale
+    def _from_units_of_rows(self, product: Array, total: float) -> Array:
+        """Convert Xᵀ r of the rows less `_shift_of_rows`, with Σ r, to working coordinates."""
+        product = (product - (self.coordinates.shift - self._shift_of_rows()) * total) / self.coordinates.scale
         return np.append(product, total) if self.coordinates.intercept else product
 
     def gram(self, h: Any) -> Array:
         self.refuse_wide_gram()
-        h = self.beside(h)
-        return self._added(lambda rows: self._tile(rows).product(h[rows]))
+        h = self.to_device(h)
+        return self._sum_chunks(lambda rows: self._tile(rows).product(h[rows]))
 
-    def _added(self, product: Callable[[slice], Any]) -> Array:
-        """Products of chunks, summed where the rows are and fetched once."""
+    def _sum_chunks(self, product: Callable[[slice], Any]) -> Array:
+        """Sum the products of chunks on the device, and copy the sum to main memory."""
         total: list[Any] = []
 
         def add(rows: slice) -> None:
             part = product(rows)
             total[:] = [total[0].add_(part) if total else part]
 
-        in_chunks(self.n_rows, self.most_rows, add, CHUNK)
+        in_chunks(self.n_rows, self.most_rows, add, CHUNK_IN_WORDS)
         return to_numpy(total[0])
 
-    def beside(self, values: Any) -> Any:
-        """Numbers of rows where the rows are."""
+    def to_device(self, values: Any) -> Any:
+        """Copy numbers to the device of the rows, in float64."""
         return like(values, self.X, dtype=_float64())
 
     def in_memory(self) -> DenseDesign:
-        """The same rows in main memory: for what has no form on a device."""
+        """Return the design in main memory, for computations without an implementation on devices."""
         return DenseDesign(to_numpy(self.X), self.coordinates)
 
     def tiles(self) -> Iterator[tuple[slice, TensorTile]]:
@@ -160,7 +162,7 @@ class TensorDesign(Design):
 
 
 class TensorTile(Tile):
-    """Some rows on their device, in working coordinates and float64; the column of ones is not there."""
+    """Rows on their device, in working coordinates and float64, without the column of ones."""
 
     def __init__(self, values: Any, intercept: bool) -> None:
         self.values, self.intercept = values, intercept
@@ -190,16 +192,16 @@ class TensorTile(Tile):
         """Xᵀ diag(h) X, on the device."""
         import torch
 
-        heavy = self.values * h[:, None]
-        product = self.values.T @ heavy
+        weighted = self.values * h[:, None]
+        product = self.values.T @ weighted
         if not self.intercept:
             return product
-        across = heavy.sum(dim=0)[:, None]
-        top = torch.cat([product, across], dim=1)
-        return torch.cat([top, torch.cat([across, h.sum()[None, None]]).T])
+        border = weighted.sum(dim=0)[:, None]
+        top = torch.cat([product, border], dim=1)
+        return torch.cat([top, torch.cat([border, h.sum()[None, None]]).T])
 
     def squares(self, h: Any) -> Array:
-        """The diagonal of Xᵀ diag(h) X."""
+        """Diagonal of Xᵀ diag(h) X."""
         product = to_numpy(h @ self.values.square())
         return np.append(product, float(h.sum())) if self.intercept else product
 
@@ -210,15 +212,15 @@ class TensorTile(Tile):
 
 @dataclass(frozen=True, eq=False)
 class TensorObservations(Observations):
-    """Rows whose responses, weights and offsets are tensors beside them."""
+    """Observations whose responses, weights and offsets are tensors on the device of the rows."""
 
     design: TensorDesign
 
     @classmethod
     def of(cls, design: TensorDesign, y: Any, weight: Any = None, offset: Any = None) -> Self:
-        """With all that is not codes of classes as float64."""
-        weight, offset = (None if values is None else design.beside(values) for values in (weight, offset))
-        return cls(design, y if is_tensor(y) and not y.is_floating_point() else design.beside(y), weight, offset)
+        """Build the observations; all vectors except class codes become float64."""
+        weight, offset = (None if values is None else design.to_device(values) for values in (weight, offset))
+        return cls(design, y if is_tensor(y) and not y.is_floating_point() else design.to_device(y), weight, offset)
 
     def take(self, rows: Array) -> Self:
         return Observations.take(self, on_device(rows, self.design.X))
@@ -242,7 +244,7 @@ class TensorObservations(Observations):
 
 
 def on_device(rows: Array, X: Any) -> Any:
-    """Positions of rows, where X is."""
+    """Copy positions of rows to the device of X."""
     import torch
 
     return torch.as_tensor(rows, device=X.device)
@@ -254,8 +256,8 @@ def _float64() -> Any:
     return torch.float64
 
 
-class _Read:
-    """What `Coordinates.of` looks at of a tensor: some rows, or some columns of some rows, in main memory."""
+class _FetchedRows:
+    """A tensor with the array interface that `Coordinates.of` uses; rows and columns are copied to main memory."""
 
     def __init__(self, X: Any) -> None:
         self._X = X
@@ -266,10 +268,10 @@ class _Read:
     def __getitem__(self, which: Any) -> Any:
         if isinstance(which, tuple):
             return to_numpy(self._X[which])
-        if which.step is not None:  # rows to look at before the fit: where columns are many, fewer have to be fetched
+        if which.step is not None:  # a sample of the rows: fewer are copied if there are many columns
             numbers = len(self) // which.step * self._X.shape[1]
-            which = slice(None, None, which.step * max(1, -(-numbers // PILOT_NUMBERS)))
-        return _Read(self._X[which])
+            which = slice(None, None, which.step * max(1, -(-numbers // MAX_COORDINATE_NUMBERS)))
+        return _FetchedRows(self._X[which])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return to_numpy(self._X).astype(dtype if dtype is not None else float)

@@ -1,4 +1,4 @@
-"""From a table to a design: which coefficient stands for what, and how new rows are read the same way."""
+"""Designs of tables: the names and levels of the coefficients, and the conversion of new rows."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from mercer.data.table import Table
 from mercer.matrices._base import Design
 from mercer.matrices._split import MixedDesign
 from mercer.matrices.categorical import Category, CodesDesign, category_places
-from mercer.matrices.coordinates import Coordinates, that_count
+from mercer.matrices.coordinates import Coordinates, positive_weight_rows
 from mercer.matrices.dense import DenseDesign
 from mercer.matrices.encoded import Encoded, encoded_design, sparse_design
 
 
 def _counts_agree(terms: Terms) -> bool:
-    """Whether there is a coordinate for each number and each level; counted, since a file may name any number."""
+    """Return whether there is a coordinate for each number and each level, as a model file may contain anything."""
     if not all(0 <= place < terms.n_columns for place in terms.categories):
         return False
     levels = sum(len(category.names) for category in terms.categories.values())
@@ -41,7 +41,7 @@ def _counts_agree(terms: Terms) -> bool:
 )
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What each coefficient stands for, and how rows become a design with those coefficients.
+    """Columns and levels of the coefficients of a design, which convert new rows to the same design.
 
     Examples
     --------
@@ -54,32 +54,37 @@ class Terms:
     """
 
     n_columns: int
-    #: None where the columns came without names
+    #: None if the columns have no names
     column_names: tuple[str, ...] | None
-    #: by the position of their column
+    #: categories by the positions of their columns
     categories: Mapping[int, Category]
     coordinates: Coordinates
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """A name for each coefficient, without the intercept."""
+        """Name of each coefficient, without the intercept."""
         columns = self.column_names or tuple(f"x{j}" for j in range(self.n_columns))
-        of_columns = (self.categories[j].names if j in self.categories else (name,) for j, name in enumerate(columns))
-        return tuple(name for names in of_columns for name in names)
+        by_column = (self.categories[j].names if j in self.categories else (name,) for j, name in enumerate(columns))
+        return tuple(name for names in by_column for name in names)
 
     def design(self, data: Any) -> Design:
-        """The design of new rows, in the same coordinates."""
+        """Return the design of new rows, in the same coordinates."""
         if isinstance(data, Encoded):
-            return self._of_encoded(data)
+            if self.categories or data.shape[1] != self.n_columns:
+                raise ColumnMismatchError(
+                    f"X has {data.shape[1]} encoded columns, but the model was fitted to {self.n_columns}"
+                    f"{', some of them categories' if self.categories else ''}; give the columns of the fit."
+                )
+            return encoded_design(data, self.coordinates)
         table = data if isinstance(data, Table) else Table.of(data)
         if table.library == "scipy" and not self.categories and table.n_columns == self.n_columns:
             return sparse_design(table.native, self.coordinates)
         positions = self._positions(table)
         codes = ordered_map(lambda j: self.categories[j].codes(table.coded(positions[j])), self.categories)
-        return _TermReading(table, positions, self.categories, codes).design(self.coordinates)
+        return _TableColumns(table, positions, self.categories, codes).design(self.coordinates)
 
     def design_of_columns(self, columns: Any, labels: Sequence[Array]) -> Design:
-        """The same of rows whose numbers, or sparse matrix, and whose categories were taken apart."""
+        """Return the design of rows given as numbers, or a sparse matrix, and the labels of each category."""
         if sparse.issparse(columns):
             return sparse_design(columns, self.coordinates)
         if not self.categories:
@@ -96,16 +101,8 @@ class Terms:
             intercept=self.coordinates.intercept,
         )
 
-    def _of_encoded(self, X: Encoded) -> Design:
-        if self.categories or X.shape[1] != self.n_columns:
-            raise ColumnMismatchError(
-                f"X has {X.shape[1]} encoded columns, but the model was fitted to {self.n_columns}"
-                f"{', some of them categories' if self.categories else ''}; give the columns of the fit."
-            )
-        return encoded_design(X, self.coordinates)
-
     def _positions(self, table: Table) -> list[int]:
-        """Where the columns of the fit are in a table, each of the type it had."""
+        """Positions of the columns of the fit in a table; an error if one is absent or has another type."""
         if self.column_names is not None and table.column_names is not None:
             positions = [table.position(name) for name in self.column_names]
         elif table.n_columns == self.n_columns:
@@ -115,10 +112,6 @@ class Terms:
                 f"X has {table.n_columns} columns, but it had {self.n_columns} when the model was fitted; give the "
                 "same columns in the same order."
             )
-        self._refuse_other_types(table, positions)
-        return positions
-
-    def _refuse_other_types(self, table: Table, positions: list[int]) -> None:
         for j, position in enumerate(positions):
             is_category = table.kinds[position] is Kind.CATEGORY
             if is_category != (j in self.categories):
@@ -127,47 +120,48 @@ class Terms:
                     f"Column {table.names[position]!r} held {was} when the model was fitted, and now holds {now}; "
                     "convert it to the type it had."
                 )
+        return positions
 
 
 def design_of(
     data: Any, *, intercept: bool = True, drop_first: bool = True, weight: Array | None = None
 ) -> tuple[Design, Terms]:
-    """The design of a matrix or frame, and what its coefficients stand for.
+    """Return the design of a matrix or frame, and its terms.
 
-    Numbers and booleans have one coefficient each, categories one for each level that occurs: in the order that their
-    type declares or else sorted. Coefficients come in the order of the columns, the intercept last.
+    Numbers and booleans have one coefficient each, categories one for each level that occurs, in the order that their
+    type declares or else sorted. Coefficients are in the order of the columns, the intercept last.
 
     Parameters
     ----------
-    data : Encoded, Table, or what `Table.of` takes
-        An array, sparse matrix or frame. Where it is a matrix of floats, it is read in place.
+    data : Encoded, Table, or an argument of `Table.of`
+        An array, sparse matrix or frame. A matrix of floats is not copied.
     intercept : bool, default=True
         Whether a column of ones is added, and columns may be shifted.
     drop_first : bool, default=True
-        Whether the first level of each category has no coefficient: it is what the others are compared with. Without
+        Whether the first level of each category has no coefficient: the other levels are compared with it. Without
         a penalty, all levels together would be collinear with the intercept.
     weight : array, optional
-        Of each row: numbers in rows that weigh nothing, however wild, do not decide how columns are shifted and scaled.
+        Weight of each row. Rows of weight zero have no influence on the shifts and scales of columns.
 
     Returns
     -------
     (Design, Terms)
     """
     if isinstance(data, Encoded):
-        some = that_count(data, weight)
-        known = None if some is data else encoded_design(some, None, intercept=intercept).coordinates
+        rows = positive_weight_rows(data, weight)
+        known = None if rows is data else encoded_design(rows, None, intercept=intercept).coordinates
         design = encoded_design(data, known, intercept=intercept)
         names = None if data.given_names is None else tuple(data.given_names)
         return design, Terms(data.shape[1], names, {}, design.coordinates)
     table = data if isinstance(data, Table) else Table.of(data)
     if table.library == "scipy":
         X = table.native.tocsr()
-        some = that_count(X, weight)
-        known = None if some is X else sparse_design(some, None, intercept=intercept).coordinates
+        rows = positive_weight_rows(X, weight)
+        known = None if rows is X else sparse_design(rows, None, intercept=intercept).coordinates
         design = sparse_design(X, known, intercept=intercept)
         return design, Terms(table.n_columns, None, {}, design.coordinates)
     positions = category_places(table)
-    # asked of no rows: some libraries convert a column to find its levels
+    # a table without rows, as some libraries convert a column to find its levels
     types = table.take(np.zeros(0, dtype=np.int64))
 
     def read(j: int) -> tuple[Category, Array]:
@@ -175,42 +169,43 @@ def design_of(
         category = Category.of(table.names[j], coded, types.declared_levels(j), drop_first=drop_first)
         return category, category.codes(coded)
 
-    found = dict(zip(positions, ordered_map(read, positions), strict=True))
-    categories = {j: category for j, (category, _) in found.items()}
-    reading = _TermReading(table, list(range(table.n_columns)), categories, [codes for _, codes in found.values()])
-    heavy = that_count(np.arange(table.n_rows), weight)
-    known = reading.take(heavy).design(None, intercept=intercept).coordinates if len(heavy) < table.n_rows else None
-    design = reading.design(known, intercept=intercept)
+    by_column = dict(zip(positions, ordered_map(read, positions), strict=True))
+    categories = {j: category for j, (category, _) in by_column.items()}
+    all_codes = [codes for _, codes in by_column.values()]
+    columns = _TableColumns(table, list(range(table.n_columns)), categories, all_codes)
+    rows = positive_weight_rows(np.arange(table.n_rows), weight)
+    known = columns.take(rows).design(None, intercept=intercept).coordinates if len(rows) < table.n_rows else None
+    design = columns.design(known, intercept=intercept)
     return design, Terms(table.n_columns, table.column_names, categories, design.coordinates)
 
 
 @dataclass(frozen=True)
-class _TermReading:
-    """Columns of a table, in the order of the fit: those at `positions`, the categories among them as codes."""
+class _TableColumns:
+    """Columns of a table in the order of the fit, at `positions`, with the codes of the categories among them."""
 
     table: Table
     positions: list[int]
     categories: Mapping[int, Category]
     codes: list[Array]
 
-    def take(self, rows: Array) -> _TermReading:
+    def take(self, rows: Array) -> _TableColumns:
         return replace(self, table=self.table.take(rows), codes=[codes[rows] for codes in self.codes])
 
     def design(self, known: Coordinates | None, *, intercept: bool = False) -> Design:
-        """In known coordinates, or in ones chosen by the data."""
+        """Return the design in known coordinates, or in coordinates chosen by the data."""
         intercept = intercept if known is None else known.intercept
         if not self.categories:
             X = self._numbers(self.positions)
             return DenseDesign(X, Coordinates.of(X, intercept=intercept) if known is None else known)
         numbers, codes = _places(self.categories, len(self.positions))
         return MixedDesign.of(
-            self._part_of_numbers(numbers, known, intercept),
+            self._dense_part(numbers, known, intercept),
             codes=_codes(self.categories, self.codes),
             places=(numbers, codes) if len(numbers) else (codes,),
             intercept=intercept,
         )
 
-    def _part_of_numbers(self, places: Array, known: Coordinates | None, intercept: bool) -> DenseDesign | None:
+    def _dense_part(self, places: Array, known: Coordinates | None, intercept: bool) -> DenseDesign | None:
         if not len(places):
             return None
         X = self._numbers([position for j, position in enumerate(self.positions) if j not in self.categories])
@@ -220,14 +215,14 @@ class _TermReading:
         return DenseDesign(X, known.at(places))
 
     def _numbers(self, positions: list[int]) -> Array:
-        """Columns as a matrix: the one that holds the data, where there is one, else a copy of them."""
+        """Columns as a matrix: the matrix that holds the data, or else a copy."""
         if positions == list(range(self.table.n_columns)):
-            with contextlib.suppress(TypeError, ValueError, RuntimeError):  # each library has its own way to refuse
-                whole = np.asarray(self.table.native, copy=False)
-                if whole.dtype.kind in "fiub":
-                    return whole
+            with contextlib.suppress(TypeError, ValueError, RuntimeError):  # errors differ between libraries
+                matrix = np.asarray(self.table.native, copy=False)
+                if matrix.dtype.kind in "fiub":
+                    return matrix
         dtype = self.table.rows(slice(0, 0)).numbers(positions).dtype
-        # by columns: a few of them are multiplied faster so
+        # in column order, in which a few columns are multiplied faster
         X = np.empty((self.table.n_rows, len(positions)), dtype=dtype, order="F")
 
         def fill(place: int) -> None:
@@ -238,14 +233,14 @@ class _TermReading:
 
 
 def _places(categories: Mapping[int, Category], n_columns: int) -> tuple[Array, Array]:
-    """Where the coefficients of numbers and of codes are."""
+    """Positions of the coefficients of numbers and of codes."""
     sizes = [len(categories[j].names) if j in categories else 1 for j in range(n_columns)]
     is_code = np.repeat([j in categories for j in range(n_columns)], sizes)
     return np.flatnonzero(~is_code), np.flatnonzero(is_code)
 
 
 def with_categories(numbers: Coordinates, categories: Mapping[int, Category], n_columns: int) -> Coordinates:
-    """Coordinates of all coefficients, where those of the columns of numbers are given."""
+    """Extend the coordinates of the numerical columns to all coefficients."""
     places, codes = _places(categories, n_columns)
     shift, scale = np.zeros(len(places) + len(codes)), np.ones(len(places) + len(codes))
     shift[places], scale[places] = numbers.shift, numbers.scale

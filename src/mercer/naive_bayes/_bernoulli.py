@@ -26,7 +26,7 @@ from mercer.families.pseudo_counts import add_alpha
 from mercer.naive_bayes import _loops as loops
 from mercer.naive_bayes._discrete import BernoulliScores, DiscreteClassifier, replace_entries, slice_rows
 from mercer.stats import ByClass, ColumnSums, statistic_for
-from mercer.stats.base import NOTHING, as_block
+from mercer.stats.base import SUBTRACTION_RESIDUE, as_block
 from mercer.stats.sparse import StoredMatrixRows, sum_duplicates
 
 
@@ -39,7 +39,7 @@ class _Absences(NamedTuple):
     @classmethod
     def of(cls, presences: ColumnSums) -> Self:
         share = 1 - presences.mean
-        return cls(presences.weight, np.where(share > NOTHING, share, 0.0))
+        return cls(presences.weight, np.where(share > SUBTRACTION_RESIDUE, share, 0.0))
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:

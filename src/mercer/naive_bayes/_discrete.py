@@ -142,7 +142,7 @@ def replace_entries(X: Any, data: Array) -> Any:
 
 
 #: smaller pseudo-counts are raised to this value, as in scikit-learn, unless `force_alpha`
-SMALLEST_ALPHA = 1e-10
+SMALLEST_PSEUDO_COUNT = 1e-10
 
 
 class DiscreteClassifier(StatisticClassifier):
@@ -180,7 +180,7 @@ class DiscreteClassifier(StatisticClassifier):
         return log(prior)
 
     def _check_alpha(self) -> Any:
-        """Return `alpha`, one for all columns or one for each, raised to SMALLEST_ALPHA unless `force_alpha`."""
+        """Return `alpha`, one for all columns or one for each, raised to SMALLEST_PSEUDO_COUNT unless `force_alpha`."""
         if isinstance(self.alpha, Real):
             alpha: Any = self.alpha
         else:
@@ -192,13 +192,13 @@ class DiscreteClassifier(StatisticClassifier):
                 )
             if alpha.min() < 0:
                 raise ValueError(f"All values in alpha must be greater than 0. One of them is {alpha.min()}.")
-        if np.min(alpha) >= SMALLEST_ALPHA or self.force_alpha:
+        if np.min(alpha) >= SMALLEST_PSEUDO_COUNT or self.force_alpha:
             return alpha
         warn(
-            f"alpha too small will result in numeric errors, setting alpha = {SMALLEST_ALPHA:.1e}. "
+            f"alpha too small will result in numeric errors, setting alpha = {SMALLEST_PSEUDO_COUNT:.1e}. "
             "Use `force_alpha=True` to keep alpha unchanged.",
         )
-        return np.maximum(alpha, SMALLEST_ALPHA)
+        return np.maximum(alpha, SMALLEST_PSEUDO_COUNT)
 
     def _log_prior(self) -> Array:
         log_prior: Array = self.class_log_prior_

@@ -55,7 +55,7 @@ class DesignColumns:
     ) -> None:
         self.n_rows, self.n_columns = design.n_rows, design.n_columns
         places = np.arange(len(design.coordinates.shift))
-        parts = design.placed() if isinstance(design, MixedDesign) else [(design, places)]
+        parts = design.placed_parts() if isinstance(design, MixedDesign) else [(design, places)]
         has_many = sum(map(_stored_entries, (part for part, _ in parts))) >= many
         #: type of stored entries, and of the numbers that a sweep keeps for each row
         self.dtype = np.dtype(np.float32 if has_many and not exact else np.float64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.engines.reducing import reduce
-from mercer.families.losses import ALL_ONES
+from mercer.families.losses import NO_WEIGHTS
 from mercer.matrices import Design
 from mercer.optim import _online_loops as loops
 from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
@@ -184,7 +184,7 @@ class ErrorSums:
         gradient, tally, first = self.gradient.copy(), self.tally.copy(), self.labelled.first
         for rows, tile in design.tiles():
             u = np.ascontiguousarray(tile.times(self.w))
-            each, error = ALL_ONES if weight is None else weight[rows], np.empty_like(u)
+            each, error = NO_WEIGHTS if weight is None else weight[rows], np.empty_like(u)
             loops.errors_and_losses(self.rule.code, u, codes[rows], first, each, error, tally)
             gradient += tile.transposed_times(error)
         return replace(self, gradient=gradient, tally=tally)

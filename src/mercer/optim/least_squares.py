@@ -30,7 +30,7 @@ from mercer._threads import blas_for, ordered_map, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.families import IDENTITY, Gaussian
-from mercer.families.multivariate import NEGLIGIBLE
+from mercer.families.multivariate import NEGLIGIBLE_COEFFICIENT
 from mercer.matrices import DenseDesign, Encoded, TensorDesign
 from mercer.optim.certificate import Solution
 from mercer.optim.curvature import EPSILON
@@ -47,7 +47,7 @@ from mercer.optim.problem import Problem
 from mercer.optim.streamed_rows import StreamedRows
 from mercer.stats.base import silence_infinities
 from mercer.stats.normal_equations import CrossProducts, NormalEquations, RFactor, Triangle
-from mercer.stats.tiles import NEAR_ZERO, WIDE_TILE, to_dense
+from mercer.stats.tiles import UNSHIFTED_SPREADS, WIDE_TILE_BYTES, to_dense
 
 # The triangle R: rank, minimum norm, penalties, and the inverse of RᵀR
 
@@ -96,7 +96,7 @@ class TriangleSpan:
         if rank == d:
             return cls(rank, None, condition, constant, (), doubtful)
         without = axes[rank:].T  # (alive columns, directions without variation)
-        collinear = tuple(alive[np.linalg.norm(without, axis=1) > NEGLIGIBLE].tolist())
+        collinear = tuple(alive[np.linalg.norm(without, axis=1) > NEGLIGIBLE_COEFFICIENT].tolist())
         complement, _ = np.linalg.qr(without * (scale.min(initial=np.inf) / scale)[:, None], mode="complete")
         basis = np.zeros((d, rank))
         basis[alive] = complement[:, without.shape[1] :]
@@ -473,10 +473,10 @@ class WideLeastSquares:
     y: Array  # (rows, targets): √weight · (y − mean)
     root: Array  # (rows, 1): √weight
     mean: tuple[Array, Array]
-    tile_bytes: int = WIDE_TILE
+    tile_bytes: int = WIDE_TILE_BYTES
 
     @classmethod
-    def of(cls, rows: LeastSquaresRows, *, intercept: bool, tile_bytes: int = WIDE_TILE) -> WideLeastSquares:
+    def of(cls, rows: LeastSquaresRows, *, intercept: bool, tile_bytes: int = WIDE_TILE_BYTES) -> WideLeastSquares:
         X, Y, weight = rows.X, rows.Y, rows.weight
         if weight is not None and not weight.all():
             X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
@@ -516,7 +516,7 @@ class WideLeastSquares:
         raw = (self.X @ self.X.T).toarray()
         across = np.asarray(self.X @ mean)[:, None]
         centred = raw - across - across.T + mean @ mean
-        if np.trace(raw) > NEAR_ZERO**2 * np.trace(centred):
+        if np.trace(raw) > UNSHIFTED_SPREADS**2 * np.trace(centred):
             return None
         return np.asarray(self.root * centred * self.root.T)
 
@@ -585,7 +585,7 @@ def solve_by_singular_values(wide: WideLeastSquares, alpha: Array, precision: fl
     return wide.solution(w, left, left_out, "singular values", **known)
 
 
-def column_tiles(X: Any, tile_bytes: int = WIDE_TILE) -> Iterator[tuple[slice, Array]]:
+def column_tiles(X: Any, tile_bytes: int = WIDE_TILE_BYTES) -> Iterator[tuple[slice, Array]]:
     """Yield a few columns at a time, dense, in about `tile_bytes` bytes."""
     for columns in row_blocks(X.shape[1], max(1, tile_bytes // (8 * max(1, X.shape[0])))):
         yield columns, to_dense(X[:, columns])

@@ -22,7 +22,7 @@ from mercer.optim.least_squares import WideLeastSquares
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.linear_fit import NOT_FINITE
 from mercer.stats.normal_equations import NormalEquations, RFactor
-from mercer.stats.tiles import JOINED_TILE, factorize, to_dense
+from mercer.stats.tiles import JOINED_TILE_BYTES, factorize, to_dense
 
 A = TypeVar("A")
 
@@ -138,7 +138,7 @@ class TallSpectrum(RidgeSpectrum):
         k, targets = self.along.shape
         inverse = 1 / (self.values[:, None] + alphas)  # (k, penalties)
         coefficients = self.axes @ (self.along[:, :, None] * inverse[:, None, :]).reshape(k, targets * len(alphas))
-        size = max(64, JOINED_TILE // (8 * (2 * d + len(alphas) * (1 + targets))))
+        size = max(64, JOINED_TILE_BYTES // (8 * (2 * d + len(alphas) * (1 + targets))))
 
         def of_tile(rows: slice) -> A:
             X, Y, weight = self.rows.batch(rows)

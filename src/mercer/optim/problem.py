@@ -166,7 +166,7 @@ def reduce_cached(statistic: Q, observations: Observations) -> Q:
     """Reduce a statistic over the observations; for a source, reuse the last result if it covers the request."""
     if not observations.streamed:
         return reduce(statistic, observations)
-    cache: list[Any] = observations.seen  # type: ignore[attr-defined]
+    cache: list[Any] = observations.last_pass  # type: ignore[attr-defined]
     if not (cache and _covers(cache[-1], statistic)):
         cache[:] = [reduce(statistic, observations)]
     result: Q = cache[-1]

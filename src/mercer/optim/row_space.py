@@ -252,12 +252,12 @@ def _cached_row_space(problem: Any) -> RowSpace | None:
     l2 = problem.strengths.l2[:penalised]
     # scales are powers of two, so that one strength for all columns has the same metric whatever it is
     metric = l2 / l2.max()
-    kept = design.kept.get("row space")
+    kept = design.cache.get("row space")
     if kept is None or not np.array_equal(kept[0], metric):
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             X = design.dense()[:, :penalised]
             scaled = X / np.sqrt(metric)
         space = RowSpace.of(X, metric) if np.isfinite(scaled).all() and (metric > 0).all() else None
-        kept = design.kept["row space"] = (metric, space)
+        kept = design.cache["row space"] = (metric, space)
     found: RowSpace | None = kept[1]
     return found

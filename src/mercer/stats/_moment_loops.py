@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._jit import jit
 
+#: rows of a group, or of a block, from which a pilot is computed
 PILOT_ROWS = 64
 
 
@@ -23,7 +24,7 @@ def pilot(X, groups, weight, n_groups):  # type: ignore[no-untyped-def]
     n, d = X.shape
     first = np.zeros((n_groups, d))
     total = np.zeros((n_groups, d))
-    seen = np.zeros((n_groups, d), dtype=np.int64)
+    count = np.zeros((n_groups, d), dtype=np.int64)
     rows = np.zeros(n_groups, dtype=np.int64)
     unfinished = n_groups
     weighted = weight.shape[0] > 0
@@ -35,9 +36,9 @@ def pilot(X, groups, weight, n_groups):  # type: ignore[no-untyped-def]
         for j in range(d):
             x = np.float64(X[i, j])
             if np.isfinite(x):
-                if seen[c, j] == 0:
+                if count[c, j] == 0:
                     first[c, j] = x
-                seen[c, j] += 1
+                count[c, j] += 1
                 total[c, j] += x - first[c, j]
         if rows[c] == PILOT_ROWS:
             unfinished -= 1
@@ -45,8 +46,8 @@ def pilot(X, groups, weight, n_groups):  # type: ignore[no-untyped-def]
                 break
     for c in range(n_groups):
         for j in range(d):
-            if seen[c, j] > 0:
-                first[c, j] += total[c, j] / seen[c, j]
+            if count[c, j] > 0:
+                first[c, j] += total[c, j] / count[c, j]
     return first
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._jit import jit
-from mercer._jit.gram import ROWS, add_square, fill, new_tile, scale_rows
+from mercer._jit.gram import MIN_GRAM_TILE_ROWS, add_square, fill, new_tile, scale_rows
 from mercer.families.loss_loops import slopes
 
 #: rows that are multiplied twice while they are in the cache; a multiple of four
-BLOCK = 128
+ROWS_READ_TWICE = 128
 
 
 @jit
 def loss_and_gradient(loss, X, w, level, y, weight, total):  # type: ignore[no-untyped-def]
     """Return Σ weight · loss at η = X w + level, and r = Σ weight · ∂loss/∂η; add Xᵀ r to `total`."""
     n = X.shape[0]
-    eta, second = np.empty(BLOCK), np.empty(BLOCK)
+    eta, second = np.empty(ROWS_READ_TWICE), np.empty(ROWS_READ_TWICE)
     value, sum_of_slopes = 0.0, 0.0
-    for start in range(0, n, BLOCK):
-        m = min(BLOCK, n - start)
+    for start in range(0, n, ROWS_READ_TWICE):
+        m = min(ROWS_READ_TWICE, n - start)
         rows = X[start : start + m]
         products(rows, w, level, eta)
         of_rows = weight[start : start + m] if weight.shape[0] else weight
@@ -37,7 +37,7 @@ def newton(loss, X, shift, inverse_scale, w, y, weight, offset, gradient, hessia
     z = [(x − shift) · inverse_scale, 1, 0, …] has the length of w. Empty `weight` and `offset` mean ones and zeros.
     """
     n = X.shape[0]
-    tile, nothing = new_tile(X.shape[1] + 1, ROWS), np.zeros((n, 0))
+    tile, nothing = new_tile(X.shape[1] + 1, MIN_GRAM_TILE_ROWS), np.zeros((n, 0))
     eta, first, second = np.empty((3, tile.shape[0]))
     value = 0.0
     for start in range(0, n, tile.shape[0]):

@@ -8,31 +8,31 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._jit import jit
-from mercer._jit.gram import UNIT, add_panel_1, add_panel_2, add_panel_3, lanes
+from mercer._jit.gram import COLUMN_MULTIPLE, add_panel_1, add_panel_2, add_panel_3, lanes
 from mercer.families.softmax_loops import slopes
 
-#: rows that are multiplied twice while they are in the cache; a multiple of `UNIT`
-BLOCK = 32
+#: rows that are multiplied twice while they are in the cache; a multiple of `COLUMN_MULTIPLE`
+SOFTMAX_BLOCK_ROWS = 32
 
 
 @jit
 def loss_and_gradient(X, W, level, codes, weight, implied, total):  # type: ignore[no-untyped-def]
     """Return Σ weight · loss at η = X W + level, and Σ weight · ∂loss/∂η; add Xᵀ times its terms to `total`ᵀ.
 
-    `W` has a column for each column of η and zeros, a multiple of `UNIT` in all. `total` has as many rows and the
-    columns of X plus unused ones, again a multiple of `UNIT`.
+    `W` has a column for each column of η and columns of zeros, a multiple of `COLUMN_MULTIPLE` in all. `total` has as
+    many rows, and the columns of X plus unused ones, again a multiple of `COLUMN_MULTIPLE`.
     """
     n, d, k, loss = X.shape[0], X.shape[1], level.shape[0], 0.0
     sums = np.zeros(k)
-    scores, eta = np.empty((BLOCK, W.shape[1])), np.empty((BLOCK, k))
-    # panels read whole vectors beyond the end of a row: the last rows are copied to where that is safe
-    apart = max(0, (n - UNIT) // BLOCK * BLOCK)
-    tail = np.zeros((2 * BLOCK + UNIT, d), dtype=X.dtype)
+    scores, eta = np.empty((SOFTMAX_BLOCK_ROWS, W.shape[1])), np.empty((SOFTMAX_BLOCK_ROWS, k))
+    # panels read whole vectors beyond the end of a row: the last rows are copied to a larger array
+    apart = max(0, (n - COLUMN_MULTIPLE) // SOFTMAX_BLOCK_ROWS * SOFTMAX_BLOCK_ROWS)
+    tail = np.zeros((2 * SOFTMAX_BLOCK_ROWS + COLUMN_MULTIPLE, d), dtype=X.dtype)
     tail[: n - apart] = X[apart:]
-    for start in range(0, n, BLOCK):
-        m = min(BLOCK, n - start)
+    for start in range(0, n, SOFTMAX_BLOCK_ROWS):
+        m = min(SOFTMAX_BLOCK_ROWS, n - start)
         source, row = (X, start) if start < apart else (tail, start - apart)
-        times(source, row, m, W, scores, X[min(start + BLOCK, apart) :])
+        times(source, row, m, W, scores, X[min(start + SOFTMAX_BLOCK_ROWS, apart) :])
         for i in range(m):
             for c in range(k):
                 eta[i, c] = scores[i, c] + level[c]

@@ -5,7 +5,7 @@ class of each row as an integer code. Statistics are immutable; each method retu
 that a failed fit leaves the old model intact and threads need no locks.
 
 Laws (`mercer.testing.check_statistic`): `merge` is associative and commutative, an update in two halves equals
-equals an update in one, and `remove` undoes `update`. Rows of weight zero are ignored.
+an update in one, and `remove` undoes `update`. Rows of weight zero are ignored.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from mercer._gpu import moments as tensor_loops
 from mercer._typing import Array
 
 #: a remaining weight or sum of squares further below zero than this, relative to the previous one, is not rounding
-ROUNDING = 1e-9
+SUBTRACTION_ROUNDING = 1e-9
 #: a remainder smaller than this, relative to the previous value, consists of rounding errors only
-NOTHING = 1e-14
+SUBTRACTION_RESIDUE = 1e-14
 #: infinite values propagate through sums and are reported by `finite`, without warnings in between
 silence_infinities = np.errstate(invalid="ignore", over="ignore")
 
@@ -140,24 +140,24 @@ def subtract_rows(before: Array, gone: Array) -> Array:
 def subtract_weight(before: Array, gone: Array, rows: Array) -> Array:
     """Return weights after removal: never negative, and exactly zero where no row is left."""
     left = before - gone
-    if (left < -ROUNDING * before).any() or ((rows == 0) & (left > ROUNDING * before)).any():
+    if (left < -SUBTRACTION_ROUNDING * before).any() or ((rows == 0) & (left > SUBTRACTION_ROUNDING * before)).any():
         raise UnseenRowsError(
             "the forgotten rows carry other weights than the rows that were seen; "
             "pass the same sample_weight as when they were learnt."
         )
-    return np.where((rows == 0) | (left <= NOTHING * before), 0.0, left)
+    return np.where((rows == 0) | (left <= SUBTRACTION_RESIDUE * before), 0.0, left)
 
 
 def subtract_counts(before: Array, gone: Array) -> Array:
     """Return weighted counts after removal; never negative."""
     left = before - gone
     refuse_negative_counts(left, before)
-    return np.where(left <= NOTHING * before, 0.0, left)
+    return np.where(left <= SUBTRACTION_RESIDUE * before, 0.0, left)
 
 
 def refuse_negative_counts(left: Array, size: Array) -> None:
     """Raise an error if remaining counts are negative by more than rounding relative to `size`."""
-    if (left < -ROUNDING * size).any():
+    if (left < -SUBTRACTION_ROUNDING * size).any():
         raise UnseenRowsError(
             "the forgotten rows count more than all rows seen, so they were never seen; "
             "forget only rows that were passed to fit or partial_fit."

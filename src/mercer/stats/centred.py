@@ -17,8 +17,8 @@ from mercer._typing import Array
 from mercer.families.losses import as_weight
 from mercer.stats import _moment_loops as loops
 from mercer.stats.base import (
-    NOTHING,
-    ROUNDING,
+    SUBTRACTION_RESIDUE,
+    SUBTRACTION_ROUNDING,
     Statistic,
     as_block,
     divide,
@@ -118,12 +118,12 @@ class CentredMoments(Statistic):
 def subtract_squares(before: Array, left: Array, rows: Array) -> Array:
     """Return sums of squares after removal: never negative, and exactly zero where fewer than two rows are left."""
     several = np.broadcast_to(rows > 1, left.shape)
-    if (left < -ROUNDING * before)[several].any():
+    if (left < -SUBTRACTION_ROUNDING * before)[several].any():
         raise UnseenRowsError(
             "the forgotten rows vary more than all rows seen, so they were never seen; "
             "forget only rows that were passed to fit or partial_fit."
         )
-    return np.where(several & (left > NOTHING * before), left, 0.0)
+    return np.where(several & (left > SUBTRACTION_RESIDUE * before), left, 0.0)
 
 
 @stored(rows=reals("gd"), weight=reals("gd"), pilot=floats("gd"), offset=floats("gd"), scatter=floats("gd"))

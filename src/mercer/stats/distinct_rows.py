@@ -17,9 +17,9 @@ from mercer._stored import reals, stored
 from mercer._typing import Array
 
 #: constants of SplitMix64, a bijection of 64 bits that behaves like a random number generator
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-FIRST = np.uint64(0xBF58476D1CE4E5B9)
-SECOND = np.uint64(0x94D049BB133111EB)
+GOLDEN_RATIO_BITS = np.uint64(0x9E3779B97F4A7C15)
+FIRST_MIX = np.uint64(0xBF58476D1CE4E5B9)
+SECOND_MIX = np.uint64(0x94D049BB133111EB)
 
 
 @stored(rows=reals("nd"), weight=reals("n"), hashes=reals("n"))
@@ -81,11 +81,11 @@ def hash_rows(rows: Array) -> Array:
     total = np.zeros(len(rows), dtype=np.uint64)
     with np.errstate(over="ignore"):
         for column in bits.T:
-            total = _mix(total + GOLDEN + column)
+            total = _mix(total + GOLDEN_RATIO_BITS + column)
     return total
 
 
 def _mix(bits: Array) -> Array:
-    bits = (bits ^ (bits >> np.uint64(30))) * FIRST
-    bits = (bits ^ (bits >> np.uint64(27))) * SECOND
+    bits = (bits ^ (bits >> np.uint64(30))) * FIRST_MIX
+    bits = (bits ^ (bits >> np.uint64(27))) * SECOND_MIX
     return np.asarray(bits ^ (bits >> np.uint64(31)))

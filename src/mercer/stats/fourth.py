@@ -22,9 +22,9 @@ from mercer.stats.base import Statistic, as_block, divide, measure_shrinkage, si
 from mercer.stats.centred import ScatterMoments
 
 #: a smaller fourth power has lost digits, and the reciprocal of the variance may overflow
-SMALLEST = 1e-290
+SMALLEST_FOURTH_POWER = 1e-290
 #: rows multiplied at a time
-TILE_ROWS = 1024
+FOURTH_MOMENT_ROWS = 1024
 
 
 @stored(moments=part_of(ScatterMoments, g="g", d="d"), third=floats("gdd"), fourth=floats("gdd"))
@@ -56,7 +56,7 @@ class FourthMoments(Statistic):
         squares, fourths = (np.diagonal(a, axis1=1, axis2=2) for a in (self.moments.scatter, self.fourth))
         with np.errstate(over="ignore"):
             means = divide(fourths, self.moments.weight[:, None])
-        known = (np.minimum(fourths, means) > SMALLEST) & np.isfinite(fourths) & np.isfinite(means)
+        known = (np.minimum(fourths, means) > SMALLEST_FOURTH_POWER) & np.isfinite(fourths) & np.isfinite(means)
         return np.asarray((squares > 0) & ~known)
 
     def ledoit_wolf(self) -> Array:
@@ -161,5 +161,5 @@ def _rows_by_group(groups: Array, weight: Array | None, n_groups: int) -> Iterat
     order = rows[np.argsort(groups[rows], kind="stable")]
     ends = np.cumsum(np.bincount(groups[rows], minlength=n_groups))
     for group, rows in enumerate(np.split(order, ends[:-1])):
-        for tile in row_blocks(len(rows), TILE_ROWS):
+        for tile in row_blocks(len(rows), FOURTH_MOMENT_ROWS):
             yield group, rows[tile]

@@ -18,7 +18,7 @@ from mercer.matrices.sparse_loops import add_pairs
 from mercer.stats.base import as_block, is_block, refuse_other_shape, silence_infinities
 from mercer.stats.centred import ScatterMoments
 from mercer.stats.sparse import StoredMatrixRows
-from mercer.stats.tiles import NEAR_ZERO, factorize, joined_tile_rows, pilot, tiles
+from mercer.stats.tiles import UNSHIFTED_SPREADS, factorize, joined_tile_rows, pilot, tiles
 
 
 class Triangle(NamedTuple):
@@ -112,7 +112,7 @@ class RFactor:
 
 
 #: sparse matrices with a larger share of stored entries are multiplied faster as dense ones, tile by tile
-DENSE_SHARE = 0.2
+DENSE_ENTRIES_SHARE = 0.2
 
 
 class CrossProducts(NamedTuple):
@@ -202,7 +202,7 @@ class NormalEquations:
 @silence_infinities
 def _compute_moments(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
     sparse = hasattr(X, "indptr")
-    if sparse and X.nnz < DENSE_SHARE * X.shape[0] * X.shape[1]:
+    if sparse and X.nnz < DENSE_ENTRIES_SHARE * X.shape[0] * X.shape[1]:
         made = _sum_sparse(X, Y, weight)
         if not _is_far_from_zero(made, X.shape[1]):
             return made
@@ -279,5 +279,5 @@ def _centre_moments(rows: int, weight: float, shift: Array, first: Array, second
 def _is_far_from_zero(moments: ScatterMoments, columns: int) -> bool:
     """Return whether a column is so far from zero, relative to its spread, that squares about zero lose digits."""
     squares = np.diagonal(moments.scatter[0])[:columns]
-    far: Array = moments.weight[0] * moments.offset[0, :columns] ** 2 > NEAR_ZERO**2 * squares
+    far: Array = moments.weight[0] * moments.offset[0, :columns] ** 2 > UNSHIFTED_SPREADS**2 * squares
     return bool(far.any())

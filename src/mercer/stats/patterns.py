@@ -20,7 +20,7 @@ from mercer.families.multivariate import distinct_patterns
 from mercer.stats.base import Statistic, as_block, refuse_other_shape
 from mercer.stats.centred import ScatterMoments
 
-MOST_PATTERNS = 10_000
+MAX_PATTERNS = 10_000
 
 
 @stored(
@@ -156,14 +156,14 @@ def group_rows_by_pattern(observed: Array) -> Iterator[tuple[Array, Array]]:
     """Yield each distinct row of the boolean matrix `observed` and the indices of the rows equal to it."""
     patterns, codes = distinct_patterns(observed)
     _check_number(len(patterns))
-    # the codes of MOST_PATTERNS fit into 16 bits, which are sorted by radix
+    # the codes of MAX_PATTERNS fit into 16 bits, which are sorted by radix
     order = np.argsort(codes.astype(np.uint16), kind="stable")
     yield from zip(patterns, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=False)  # none without rows
 
 
 def _check_number(patterns: int) -> None:
-    if patterns > MOST_PATTERNS:
+    if patterns > MAX_PATTERNS:
         raise TooManyPatternsError(
-            f"{patterns} patterns of missing values, more than the {MOST_PATTERNS} that exact inference keeps apart; "
+            f"{patterns} patterns of missing values, more than the {MAX_PATTERNS} that exact inference keeps apart; "
             "impute some of the columns, or choose a diagonal covariance, which needs no patterns."
         )

@@ -188,7 +188,7 @@ class SoftmaxExpansion(LossExpansion):
     --------
     >>> from mercer.matrices import DenseDesign
     >>> design = DenseDesign.of(np.array([[1.0], [2.0], [3.0]]))
-    >>> sums = SoftmaxQuadratic.at(SoftmaxResponse(3), np.zeros((2, 3))).update(design, np.array([0, 1, 2]))
+    >>> sums = SoftmaxExpansion.at(SoftmaxResponse(3), np.zeros((2, 3))).update(design, np.array([0, 1, 2]))
     >>> round(float(sums.loss / np.log(3)), 12)
     3.0
     """

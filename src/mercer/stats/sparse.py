@@ -10,7 +10,7 @@ from mercer._typing import Array
 from mercer.stats import _sparse_loops as loops
 
 #: types for which loops are compiled: word counts are integers, everything else is float
-ENTRY_TYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64))
+STORED_DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64))
 
 
 class StoredMatrixRows(NamedTuple):
@@ -24,7 +24,7 @@ class StoredMatrixRows(NamedTuple):
     def of(cls, x: Any) -> StoredMatrixRows:
         """Return the entries of a sparse matrix, sharing its memory if possible."""
         x = x.tocsr()
-        values = x.data if x.data.dtype in ENTRY_TYPES else x.data.astype(np.float64)
+        values = x.data if x.data.dtype in STORED_DTYPES else x.data.astype(np.float64)
         indptr, indices, values = (
             np.require(array, requirements=["C", "W"]) for array in (x.indptr, x.indices, values)
         )

@@ -18,7 +18,7 @@ from mercer.families.losses import as_weight
 from mercer.stats import _sparse_loops as sparse_loops
 from mercer.stats import _sum_loops as loops
 from mercer.stats.base import (
-    ROUNDING,
+    SUBTRACTION_ROUNDING,
     Statistic,
     as_block,
     divide,
@@ -35,7 +35,7 @@ from mercer.stats.sparse import StoredMatrixRows, sum_duplicates
 from mercer.stats.tally import LevelCounts
 
 #: rows for which T is computed at a time, so that it is summed while it is in the cache
-TILE_ROWS = 1024
+STATISTIC_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class ColumnSums(StatisticSums):
     @silence_infinities
     def _of_tiles(self, block: Array, groups: Array, weight: Array | None) -> Self:
         sums = [np.zeros_like(field) for field in (self.rows, self.weight, self.total)]
-        for rows in row_blocks(len(block), TILE_ROWS):
+        for rows in row_blocks(len(block), STATISTIC_ROWS):
             tile = self._of_tile(block[rows], groups[rows], None if weight is None else weight[rows])
             for field, part in zip(sums, tile, strict=True):
                 field += part
@@ -141,7 +141,7 @@ class ColumnSums(StatisticSums):
             np.subtract.at(total_weight, place, gone)
             total_weight[rows == 0] = 0.0
         total = total_weight[..., None] * at_zero
-        for tile in row_blocks(len(groups), TILE_ROWS):
+        for tile in row_blocks(len(groups), STATISTIC_ROWS):
             weights = as_weight(None if weight is None else weight[tile])
             part = entries.rows(tile)
             change = self._change(part.values, at_zero, gaps=len(missing) > 0)
@@ -234,7 +234,7 @@ class VectorSums(StatisticSums):
 def encode_lengths(lengths: Array) -> Coded:
     """Encode integer lengths, up to rounding in the sum of a row, with LENGTH_DIGITS digits; others are missing."""
     nearest = np.rint(lengths)
-    coarse = np.where(np.abs(lengths - nearest) <= ROUNDING * nearest, nearest, np.nan)
+    coarse = np.where(np.abs(lengths - nearest) <= SUBTRACTION_ROUNDING * nearest, nearest, np.nan)
     long = coarse >= 10**LENGTH_DIGITS
     unit = 10.0 ** (np.floor(np.log10(coarse[long])) + 1 - LENGTH_DIGITS)
     coarse[long] = np.rint(coarse[long] / unit) * unit

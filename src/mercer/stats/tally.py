@@ -15,6 +15,7 @@ from mercer.families.losses import as_weight
 from mercer.stats import _tally_loops as loops
 from mercer.stats.base import Statistic, as_block, divide, refuse_other_shape, subtract_rows, subtract_weight
 
+#: levels of a column without values
 NO_LEVELS = np.empty(0, dtype=object)
 
 
@@ -92,7 +93,7 @@ class Tally(Statistic):
         refuse_other_shape("counts", self.rows.shape[:-1], other.rows.shape[:-1])
         unknown = other.levels[(find_positions(other.levels, self.levels) < 0) & other._find_occurring()].tolist()
         if unknown:
-            raise UnseenRowsError(f"the value {unknown[0]!r} was never occurring, so no row with it can be forgotten.")
+            raise UnseenRowsError(f"the value {unknown[0]!r} was never seen, so no row with it can be forgotten.")
         gone = other._align(self.levels)
         rows = subtract_rows(self.rows, gone.rows)
         return replace(self, rows=rows, counts=subtract_weight(self.counts, gone.counts, rows))._drop_empty_levels()

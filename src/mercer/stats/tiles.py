@@ -16,17 +16,20 @@ from mercer.stats import _moment_loops as moment_loops
 from mercer.stats import _scatter_loops as loops
 
 #: bytes of a tile for BLAS, which stays in the L2 cache while it is filled and multiplied
-TILE = 1 << 20
+GROUPED_TILE_BYTES = 1 << 20
 #: bytes up to which a tile may grow so that it has enough rows of each group
-LARGEST_TILE = 1 << 24
+MAX_GROUPED_TILE_BYTES = 1 << 24
 #: rows per group below which adding up the product takes longer than the product
-ROWS_PER_GROUP = 256
+MIN_ROWS_PER_GROUP = 256
 
 
 def tile_rows(groups: int, columns: int) -> int:
-    """Return the rows of a tile: few enough for the cache, enough for every group, and at most LARGEST_TILE bytes."""
+    """Return the rows of a tile: few enough for the cache, enough for every group, and of limited size."""
     row = 8 * max(1, columns)
-    return max(ROWS_PER_GROUP, min(max(TILE // row, ROWS_PER_GROUP * groups), LARGEST_TILE // row))
+    return max(
+        MIN_ROWS_PER_GROUP,
+        min(max(GROUPED_TILE_BYTES // row, MIN_ROWS_PER_GROUP * groups), MAX_GROUPED_TILE_BYTES // row),
+    )
 
 
 class GroupSums(NamedTuple):
@@ -48,15 +51,17 @@ def squares_by_loops(block: Array, groups: Array, weight: Array | None, n_groups
     d, weight = block.shape[1], as_weight(weight)
     sums = GroupSums.about_pilot(block, groups, weight, n_groups)
     width = gram.padded(d)
-    tile = gram.new_tile(d, min(n_groups * gram.ROWS, LARGEST_TILE // (8 * width)))
+    tile = gram.new_tile(d, min(n_groups * gram.MIN_GRAM_TILE_ROWS, MAX_GROUPED_TILE_BYTES // (8 * width)))
     second = np.zeros((n_groups, width, width))
     loops.add_scatter(block, groups, weight, sums.pilot, tile, *sums[1:], second)
     return sums, second[:, :d, :d].copy()
 
 
-def squares_by_blas(block: Array, groups: Array, weight: Array | None, n_groups: int) -> tuple[GroupSums, Array]:
-    """Return the same by BLAS; for many columns."""
-    d, tiles = block.shape[1], RowTiles(block, groups, weight, n_groups)
+def squares_by_blas(
+    block: Array, groups: Array, weight: Array | None, n_groups: int, *, size: int | None = None
+) -> tuple[GroupSums, Array]:
+    """Return the same by BLAS, for many columns; a tile has `size` rows, by default `tile_rows`."""
+    d, tiles = block.shape[1], RowTiles(block, groups, weight, n_groups, size)
     second = np.zeros((n_groups, d, d))
     for group, rows in tiles:
         second[group] += square(rows)
@@ -66,11 +71,13 @@ def squares_by_blas(block: Array, groups: Array, weight: Array | None, n_groups:
 class RowTiles:
     """The rows of a block, tile by tile and group by group, as √weight · (x − pilot)."""
 
-    def __init__(self, block: Array, groups: Array, weight: Array | None, n_groups: int) -> None:
+    def __init__(
+        self, block: Array, groups: Array, weight: Array | None, n_groups: int, size: int | None = None
+    ) -> None:
         self._block, self._groups = block, groups
         self._weight = as_weight(weight)
         self.sums = GroupSums.about_pilot(block, groups, self._weight, n_groups)
-        self._rows = min(tile_rows(n_groups, block.shape[1]), len(block))
+        self._rows = min(size or tile_rows(n_groups, block.shape[1]), len(block))
 
     def __iter__(self) -> Iterator[tuple[int, Array]]:
         """Yield groups and their rows in a tile, which the next tile overwrites; stop at a sum that is not finite."""
@@ -91,20 +98,20 @@ class RowTiles:
 
 
 #: bytes of a tile, which stays in the L2 cache, with its product, while it is filled and multiplied
-JOINED_TILE = 1 << 19
+JOINED_TILE_BYTES = 1 << 19
 #: bytes of a tile of many columns, whose product is so large that the number of its additions matters more
-WIDE_TILE = 1 << 24
+WIDE_TILE_BYTES = 1 << 24
 #: number of columns from which tiles are wide
-MANY_COLUMNS = 256
-#: rows from which the location of a column is estimated
-PILOT_ROWS = 64
+WIDE_TILE_COLUMNS = 256
+#: rows from which the location of a column is estimated, as in the loops
+PILOT_ROWS = moment_loops.PILOT_ROWS
 #: columns whose mean is within this many spreads of zero are not shifted: their squares lose at most a digit
-NEAR_ZERO = 4.0
+UNSHIFTED_SPREADS = 4.0
 
 
 def joined_tile_rows(columns: int) -> int:
     """Return the number of rows of a tile."""
-    return max(64, (JOINED_TILE if columns < MANY_COLUMNS else WIDE_TILE) // (8 * columns))
+    return max(64, (JOINED_TILE_BYTES if columns < WIDE_TILE_COLUMNS else WIDE_TILE_BYTES) // (8 * columns))
 
 
 def to_dense(x: Any) -> Array:
@@ -126,7 +133,7 @@ def pilot(x: Any) -> Array:
         spread = np.linalg.norm(head - mean, axis=0) / np.sqrt(len(head))
         unit = 2.0 ** np.floor(np.log2(np.where(spread > 0, spread, 1.0)))
         coarse = np.where(spread > 0, np.rint(mean / unit) * unit, mean)
-    return np.where((np.abs(mean) > NEAR_ZERO * spread) & np.isfinite(coarse), coarse, 0.0)
+    return np.where((np.abs(mean) > UNSHIFTED_SPREADS * spread) & np.isfinite(coarse), coarse, 0.0)
 
 
 def factorize(A: Array) -> Array:
@@ -134,13 +141,13 @@ def factorize(A: Array) -> Array:
     return np.asarray(np.linalg.qr(A, mode="r"))
 
 
-def tiles(X: Any, Y: Array, weight: Array | None, shift: Array) -> Iterator[Array]:
+def tiles(X: Any, Y: Array, weight: Array | None, shift: Array, *, rows_at_once: int | None = None) -> Iterator[Array]:
     """Yield √weight · [1, x − shift, y − shift] for some rows at a time; the next tile overwrites it.
 
-    Rows of weight zero are left out.
+    Rows of weight zero are left out. A tile has `rows_at_once` rows, by default `joined_tile_rows`.
     """
     d, columns = X.shape[1], 1 + len(shift)
-    size = max(1, min(joined_tile_rows(columns), X.shape[0]))
+    size = max(1, min(rows_at_once or joined_tile_rows(columns), X.shape[0]))
     buffer = np.empty((size, columns))
     for rows in row_blocks(X.shape[0], size):
         x, y = to_dense(X[rows]), Y[rows]

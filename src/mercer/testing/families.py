@@ -12,7 +12,7 @@ from mercer.families import Family, Parameters
 from mercer.testing._laws import assert_laws, assert_value, pickled
 
 #: how many standard errors a mean over draws may be off: one failure in a thousand million
-STANDARD_ERRORS = 6.0
+FAMILY_STANDARD_ERRORS = 6.0
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _draws_follow_the_density(case: _FamilyCase) -> None:
     low, high = np.quantile(columns, [0.2, 0.7], axis=0)
     for j, probability in enumerate(_probabilities_between(case, low, high).T):
         share = np.mean((columns[:, j] >= low[j]) & (columns[:, j] <= high[j]))
-        allowed = STANDARD_ERRORS * np.sqrt(0.25 / len(columns)) + 1e-3
+        allowed = FAMILY_STANDARD_ERRORS * np.sqrt(0.25 / len(columns)) + 1e-3
         assert abs(share - probability) < allowed, f"{share} of the draws lie where the density has {probability}"
 
 
@@ -153,7 +153,7 @@ def _curvature_is_the_variance(case: _FamilyCase) -> None:
 
 def _assert_mean(values: Array, expected: Array) -> None:
     """The mean over the first axis is as expected, to a few standard errors."""
-    allowed = STANDARD_ERRORS * values.std(axis=0) / np.sqrt(len(values)) + 1e-5 * np.abs(expected) + 1e-7
+    allowed = FAMILY_STANDARD_ERRORS * values.std(axis=0) / np.sqrt(len(values)) + 1e-5 * np.abs(expected) + 1e-7
     off = np.abs(values.mean(axis=0) - expected) - allowed
     place = np.unravel_index(np.argmax(off), off.shape)
     assert off[place] <= 0, f"{expected[place]} against {values.mean(axis=0)[place]} in the draws, at {place}"
@@ -200,7 +200,7 @@ def _quantiles_follow_the_draws(case: _FamilyCase) -> None:
         x = case.family.quantile(np.array(q), case.parameters)
         below = case.family.cdf(x, case.parameters)
         share = (case.draws <= x).mean(axis=0)
-        allowed = STANDARD_ERRORS * np.sqrt(0.25 / len(case.draws))
+        allowed = FAMILY_STANDARD_ERRORS * np.sqrt(0.25 / len(case.draws))
         assert (np.abs(share - below) < allowed).all(), f"{share} of the draws lie where the probability is {below}"
         assert (below >= q - 1e-10).all(), f"only {below} lies below the quantile {q}"
         before = case.family.cdf(np.nextafter(x, -np.inf), case.parameters)

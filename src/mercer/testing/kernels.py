@@ -17,9 +17,9 @@ from mercer.kernels.views import Views
 from mercer.testing._laws import assert_laws, assert_value, pickled
 
 #: error of an entry, relative to the largest
-TOLERANCE = 1e-12
+KERNEL_TOLERANCE = 1e-12
 #: numbers below this have lost digits
-TINY = np.finfo(float).tiny
+SMALLEST_NORMAL_VALUE = np.finfo(float).tiny
 #: features beyond which ψ is not written out
 MOST_FEATURES = 20_000
 
@@ -36,7 +36,9 @@ class _KernelCase:
 
     def same(self, found: Any, wanted: Any, what: str) -> None:
         off = float(np.abs(np.asarray(found) - wanted).max(initial=0.0))
-        assert off <= TOLERANCE * self.scale + TINY, f"{what} is off by {off / self.scale:.2g} of the largest entry"
+        assert off <= KERNEL_TOLERANCE * self.scale + SMALLEST_NORMAL_VALUE, (
+            f"{what} is off by {off / self.scale:.2g} of the largest entry"
+        )
 
 
 def check_kernel(kernel: Kernel, X: Any) -> list[str]:
@@ -104,7 +106,7 @@ def _is_positive_semidefinite(case: _KernelCase) -> None:
     assert found.holds, found.sentence
     assert found.factor is not None
     off = float(np.abs(found.factor.T @ found.factor - case.K).max())
-    assert off <= 1e-10 * case.scale + len(case.K) * TINY, f"RᵀR is off by {off}"
+    assert off <= 1e-10 * case.scale + len(case.K) * SMALLEST_NORMAL_VALUE, f"RᵀR is off by {off}"
 
 
 def _features_give_the_kernel(case: _KernelCase) -> None:

@@ -17,11 +17,13 @@ from mercer.density import SmoothingKernel, sum_loops
 from mercer.testing._laws import assert_laws, assert_value, pickled
 
 #: error of an integral, relative
-TOLERANCE = 1e-10
-#: draws, and the standard errors that a mean of them may be off
-DRAWS, ERRORS = 4000, 5.0
-#: where the profile is looked at, in units of a width of which the kernel has little beyond 1
-PLACES = np.concatenate([[0.0, 1e-9], np.linspace(0.05, 0.95, 10), [1 - 1e-9, 1.0]])
+SMOOTHING_TOLERANCE = 1e-10
+#: number of draws
+SMOOTHING_DRAWS = 4000
+#: largest deviation of their mean, in standard errors
+SMOOTHING_STANDARD_ERRORS = 5.0
+#: points at which the profile is evaluated, in units of a width beyond which the kernel is small
+PROFILE_POINTS = np.concatenate([[0.0, 1e-9], np.linspace(0.05, 0.95, 10), [1 - 1e-9, 1.0]])
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class _SmoothingCase:
 
     @cached_property
     def draws(self) -> Array:
-        return self.kernel.sample(DRAWS, self.columns, np.random.default_rng(0))
+        return self.kernel.sample(SMOOTHING_DRAWS, self.columns, np.random.default_rng(0))
 
     def density(self, u: Array) -> Array:
         return np.exp(self.kernel.log_density(np.atleast_2d(u)))
@@ -93,14 +95,14 @@ def _quadrature(f: Callable[[Array], Array], left: float, right: float) -> float
     return float(found)
 
 
-def _same(found: Any, wanted: Any, what: str, tolerance: float = TOLERANCE) -> None:
+def _same(found: Any, wanted: Any, what: str, tolerance: float = SMOOTHING_TOLERANCE) -> None:
     off = float(np.max(np.abs(np.asarray(found) - wanted)))
     most = tolerance * max(float(np.max(np.abs(wanted))), np.finfo(float).tiny)
     assert off <= most, f"{what} is {found}, not {wanted}"
 
 
 def _mean_is(values: Array, wanted: float, what: str) -> None:
-    error = ERRORS * float(values.std()) / np.sqrt(len(values)) + TOLERANCE * abs(wanted)
+    error = SMOOTHING_STANDARD_ERRORS * float(values.std()) / np.sqrt(len(values)) + SMOOTHING_TOLERANCE * abs(wanted)
     assert abs(values.mean() - wanted) <= error, f"{what} is {values.mean():.5g} on average, not {wanted:.5g}"
 
 
@@ -113,7 +115,7 @@ def _is_symmetric(case: _SmoothingCase) -> None:
     """K is even, K(u) = K(−u), falls from its middle and is 0 beyond its reach."""
     u = np.random.default_rng(1).uniform(-1, 1, size=(50, case.columns)) * 2 / np.sqrt(case.columns)
     _same(case.density(-u), case.density(u), "K(−u)", 0.0)
-    values = case.kernel.profile(case.width * PLACES)
+    values = case.kernel.profile(case.width * PROFILE_POINTS)
     assert values[0] == 1, f"k(0) is {values[0]}"
     assert np.all(np.diff(values) <= 0), "k rises somewhere"
     assert np.all(values >= 0), "k is negative somewhere"
@@ -138,7 +140,7 @@ def _integrates_to_one(case: _SmoothingCase) -> None:
 
 def _logs_are_logs(case: _SmoothingCase) -> None:
     """`log_profile` is the logarithm of `profile`, also where that has no number left."""
-    r = case.width * PLACES
+    r = case.width * PROFILE_POINTS
     with np.errstate(divide="ignore"):
         logs = np.log(case.kernel.profile(r))
     found = case.kernel.log_profile(r)
@@ -149,7 +151,7 @@ def _logs_are_logs(case: _SmoothingCase) -> None:
 
 def _compiles_to_itself(case: _SmoothingCase) -> None:
     """what compiled loops take for k is k."""
-    r = case.width * np.concatenate([PLACES, [1.5]])
+    r = case.width * np.concatenate([PROFILE_POINTS, [1.5]])
     found = [sum_loops.profile(case.kernel.lower(), float(s), 0.0) for s in np.square(r)]
     _same(found, case.kernel.profile(r), "the compiled k", 1e-13)
 
@@ -164,7 +166,7 @@ def _has_its_moments(case: _SmoothingCase) -> None:
 
 def _adds_up_to_its_cdf(case: _SmoothingCase) -> None:
     """`cdf` is ∫K up to u in one dimension: from 0 to 1, with F(u) + F(−u) = 1 and K as its derivative."""
-    u = case.width * PLACES
+    u = case.width * PROFILE_POINTS
     F, G = case.kernel.cdf(u), case.kernel.cdf(-u)
     _same(F + G, np.ones(len(u)), "F(u) + F(−u)", 1e-14)
     assert np.all(np.diff(F) >= 0), "F falls somewhere"
@@ -177,14 +179,18 @@ def _adds_up_to_its_cdf(case: _SmoothingCase) -> None:
 def _draws_follow_it(case: _SmoothingCase) -> None:
     """draws have the mean, the variance and the mean height that K has, and the cdf that it has on the line."""
     d = case.columns
-    assert case.draws.shape == (DRAWS, d), f"{DRAWS} draws in {d} dimensions have the shape {case.draws.shape}"
+    assert case.draws.shape == (SMOOTHING_DRAWS, d), (
+        f"{SMOOTHING_DRAWS} draws in {d} dimensions have the shape {case.draws.shape}"
+    )
     for j in range(d):
         _mean_is(case.draws[:, j], 0.0, f"axis {j} of draws")
         _mean_is(case.draws[:, j] ** 2, case.kernel.axis_variance(d), f"the square of axis {j} of draws")
     _mean_is(case.density(case.draws), case.kernel.roughness(d), "K at draws")
-    ranks = np.sort(case.kernel.cdf(case.kernel.sample(DRAWS, 1, np.random.default_rng(3))[:, 0]))
-    apart = float(np.abs(ranks - (np.arange(DRAWS) + 0.5) / DRAWS).max())
-    assert apart <= 2.5 / np.sqrt(DRAWS), f"the cdf of draws is {apart:.3g} from that of K"  # once in 10⁵ for chance
+    ranks = np.sort(case.kernel.cdf(case.kernel.sample(SMOOTHING_DRAWS, 1, np.random.default_rng(3))[:, 0]))
+    apart = float(np.abs(ranks - (np.arange(SMOOTHING_DRAWS) + 0.5) / SMOOTHING_DRAWS).max())
+    assert apart <= 2.5 / np.sqrt(SMOOTHING_DRAWS), (
+        f"the cdf of draws is {apart:.3g} from that of K"
+    )  # once in 10⁵ for chance
 
 
 def _correlates_with_itself(case: _SmoothingCase) -> None:

@@ -17,7 +17,7 @@ from mercer.testing._laws import assert_laws, pickled
 DrawRows = Callable[[np.random.Generator, int], Any]
 
 #: relative error allowed, compared with the largest entry of the same array
-TOLERANCE = 1e-9
+STATISTIC_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _cut(x: Any, rows: Array) -> Any:
     return tuple(_cut(block, rows) for block in x) if isinstance(x, tuple) else x[rows]
 
 
-def _assert_alike(seen: Any, expected: Any, tolerance: float = TOLERANCE, place: str = "contents") -> None:
+def _assert_alike(seen: Any, expected: Any, tolerance: float = STATISTIC_TOLERANCE, place: str = "contents") -> None:
     """The same contents, to rounding: of statistics, tuples, dictionaries, arrays and plain values."""
     if isinstance(expected, Statistic):
         seen, expected = seen.contents(), expected.contents()

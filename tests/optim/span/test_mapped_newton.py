@@ -16,8 +16,8 @@ from mercer.families.response import Response, SoftmaxResponse
 from mercer.kernel_approximation.fourier import FourierMap
 from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF
-from mercer.matrices import Coordinates, DenseDesign, Observations, mapped
-from mercer.matrices.mapped import KeptTiles, MappedDesign
+from mercer.matrices import Coordinates, DenseDesign, Observations
+from mercer.matrices.mapped import KeptTiles, MappedDesign, TileOptions
 from mercer.matrices.mapped_tensors import LandmarkTensors
 from mercer.optim import newton
 from mercer.optim.problem import Problem
@@ -58,9 +58,21 @@ MAPS = {
 }
 
 
-def made(name: str, map: Any = MAPS["nystroem"], *, intercept: bool = True, strength: float = 0.5) -> MappedProblem:
+DEFAULT = TileOptions()
+#: tiles of float32 also for few rows
+SINGLE = TileOptions(single_from=0, largest_single_error=1.0)
+
+
+def made(
+    name: str,
+    map: Any = MAPS["nystroem"],
+    *,
+    intercept: bool = True,
+    strength: float = 0.5,
+    options: TileOptions = DEFAULT,
+) -> MappedProblem:
     losses = LOSSES[name]
-    design = MappedDesign(map.tiles(X), map.back, intercept)
+    design = MappedDesign(map.tiles(X), map.back, intercept, options)
     return MappedProblem(design, losses, np.full(losses.outputs, strength))
 
 
@@ -143,12 +155,9 @@ def test_landmarks_that_are_nearly_the_same_do_no_harm(name: str, strength: floa
 
 @EACH
 @pytest.mark.parametrize("room", [0.25, 0.0])
-def test_float32_does_not_decide_where_the_optimum_is(name: str, room: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_float32_does_not_decide_where_the_optimum_is(name: str, room: float) -> None:
     exact = solve(made(name), tolerance=1e-7).value.values
-    monkeypatch.setattr(mapped, "WORTH_SINGLE", 0)
-    monkeypatch.setattr(mapped, "SHARE", room)
-    monkeypatch.setattr(mapped, "FELT", 1.0)
-    problem = made(name)
+    problem = made(name, options=replace(SINGLE, stored_share=room))
     assert problem.design.rough == np.float32
     descent = MappedNewtonDescent(problem, 1e-7)
     descent.begin(None)
@@ -180,10 +189,8 @@ def test_a_sample_of_the_rows_preconditions_all() -> None:
 
 
 @pytest.mark.parametrize("name", ["squares", "logit", "poisson", "softmax"])
-def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str) -> None:
     """Sweeps of float64 are of a few rows, and tell how far the gradient is from the one of float64 written out."""
-    for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
-        monkeypatch.setattr(mapped, setting, value)
     exact_rows = list[int]()
 
     class RecordedDesign(MappedDesign):
@@ -193,7 +200,7 @@ def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str, monk
             exact_rows.extend([self.n_rows] * exactly)
             return super().swept(w, slopes, exactly=exactly)
 
-    problem, Z = made(name, MAPS["fourier"]), written_out(MAPS["fourier"])
+    problem, Z = made(name, MAPS["fourier"], options=SINGLE), written_out(MAPS["fourier"])
     problem = replace(problem, design=RecordedDesign(**vars(problem.design)))
     descent = MappedNewtonDescent(problem, 0.01, one_in=4)
     descent.begin(None)
@@ -208,14 +215,12 @@ def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str, monk
     assert point.rounded / problem.losses.unit(point.value) < descent.length
 
 
-def test_a_row_that_a_sample_might_miss_has_all_swept_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
-    for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
-        monkeypatch.setattr(mapped, setting, value)
+def test_a_row_that_a_sample_might_miss_has_all_swept_in_float64() -> None:
     for far, counted in ((0.0, True), (1e4, False)):
         y = F[:, None] + RNG.normal(size=(N, 1)) + far * (np.arange(N) == 7)[:, None]
         losses = ResponseLosses(Response(Gaussian(), IDENTITY), y)
         map = MAPS["fourier"]
-        problem = MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([0.5]))
+        problem = MappedProblem(MappedDesign(map.tiles(X), map.back, options=SINGLE), losses, np.array([0.5]))
         descent = MappedNewtonDescent(problem, 0.01, one_in=4)
         descent.begin(None)
         descent.run(20)
@@ -316,15 +321,8 @@ def test_a_fit_that_rounding_stops_says_what_was_asked_for() -> None:
     assert "the tolerance is 1e-30, but rounding" in certificate.sentence
 
 
-@pytest.fixture
-def rough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles of float32 also for few rows."""
-    for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
-        monkeypatch.setattr(mapped, setting, value)
-
-
-def test_a_last_step_that_arrives_is_looked_at_in_float64(rough: None) -> None:
-    problem, Z = made("logit"), written_out(MAPS["nystroem"])
+def test_a_last_step_that_arrives_is_looked_at_in_float64() -> None:
+    problem, Z = made("logit", options=SINGLE), written_out(MAPS["nystroem"])
     descent = MappedNewtonDescent(problem, 1.0)
     descent.begin(None)
     descent.run(2)
@@ -333,9 +331,9 @@ def test_a_last_step_that_arrives_is_looked_at_in_float64(rough: None) -> None:
     np.testing.assert_allclose(descent._at.gradient, exact, atol=1e-9 * np.abs(exact).max())
 
 
-def test_a_start_without_means_is_left_for_the_level(rough: None) -> None:
+def test_a_start_without_means_is_left_for_the_level() -> None:
     """1/η of η below 0 is the mean of nothing."""
-    problem = made("gamma")
+    problem = made("gamma", options=SINGLE)
     expected = solve(problem, tolerance=1e-6)
     start = np.zeros_like(expected.value.w)
     start[-1] = -1.0
@@ -345,8 +343,8 @@ def test_a_start_without_means_is_left_for_the_level(rough: None) -> None:
 
 
 @EACH
-def test_where_float32_sees_no_way_on_products_are_of_float64(name: str, rough: None) -> None:
-    descent = MappedNewtonDescent(made(name, strength=1e-6), 1e-9)
+def test_where_float32_sees_no_way_on_products_are_of_float64(name: str) -> None:
+    descent = MappedNewtonDescent(made(name, strength=1e-6, options=SINGLE), 1e-9)
     descent.begin(None)
     descent.run(100)
     assert descent._exact_product

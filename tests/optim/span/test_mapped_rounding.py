@@ -14,8 +14,7 @@ from mercer.families.response import Response
 from mercer.kernel_approximation.fourier import FourierMap
 from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF, Kernel, Linear, Polynomial
-from mercer.matrices import mapped
-from mercer.matrices.mapped import KeptTiles, MappedDesign
+from mercer.matrices.mapped import KeptTiles, MappedDesign, TileOptions
 from mercer.optim.span.losses import ResponseLosses
 from mercer.optim.span.mapped_curvature import SampledInverse
 from mercer.optim.span.mapped_newton import (
@@ -35,11 +34,8 @@ Rows = tuple[Array, Array, Array | None]
 MAPS: dict[str, Kernel] = {"nystroem": RBF(gamma=0.3), "fourier": RBF(gamma=0.3), "linear": Linear()}
 
 
-@pytest.fixture(autouse=True)
-def _single(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles of float32, of as many rows in a sample as among all."""
-    for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0, "TILE": 4 * M * 256}.items():
-        monkeypatch.setattr(mapped, setting, value)
+#: tiles of float32, of as many rows in a sample as among all
+SINGLE = TileOptions(bytes=4 * M * 256, single_from=0, largest_single_error=1.0)
 
 
 def drawn(seed: int, noise: Callable[[Any, Array], Array] = lambda rng, X: rng.normal(size=N)) -> Rows:
@@ -70,7 +66,9 @@ CASES: dict[str, Callable[[int], Rows]] = {
 UNEVEN = ("y far from all others", "one heavy row")
 
 
-def posed(name: str, rows: Rows, kernel: Kernel | None = None) -> tuple[MappedProblem, Array]:
+def posed(
+    name: str, rows: Rows, kernel: Kernel | None = None, options: TileOptions = SINGLE
+) -> tuple[MappedProblem, Array]:
     """The problem, and its features written out."""
     X, y, weight = rows
     kernel, rng = kernel or MAPS[name], np.random.default_rng(5)
@@ -78,7 +76,7 @@ def posed(name: str, rows: Rows, kernel: Kernel | None = None) -> tuple[MappedPr
         FourierMap.draw(kernel.spectrum(3), M, rng) if name == "fourier" else NystroemMap.of(kernel, X[100 : 100 + M])
     )
     losses = ResponseLosses(Response(Gaussian(), IDENTITY), y[:, None], weight)
-    problem = MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([STRENGTH]))
+    problem = MappedProblem(MappedDesign(map.tiles(X), map.back, options=options), losses, np.array([STRENGTH]))
     return problem, np.column_stack([map(X), np.ones(N)])
 
 
@@ -143,9 +141,8 @@ def test_an_estimate_is_no_smaller_than_the_error_of_all_rows() -> None:
             assert 0 < error <= estimate_rounding(problem, descent._inverse, w) < np.inf
 
 
-def test_nobody_knows_it_of_rows_that_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapped, "SHARE", 0.0)
-    descent = solved(posed("fourier", drawn(0))[0])
+def test_nobody_knows_it_of_rows_that_are_not_kept() -> None:
+    descent = solved(posed("fourier", drawn(0), options=replace(SINGLE, stored_share=0.0))[0])
     problem = descent._problem
     assert not isinstance(problem.design.tiles, KeptTiles)  # type: ignore[union-attr]
     assert not is_even(problem, descent._at.eta)
@@ -169,12 +166,11 @@ def test_a_singular_curvature_is_raised_until_it_has_an_inverse(strength: float)
     np.testing.assert_allclose(np.ones((3, 3)) @ moved, np.ones((3, 1)), rtol=1e-4)
 
 
-def test_nobody_knows_it_without_a_curvature_or_of_a_sample_too_small_for_float32(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_nobody_knows_it_without_a_curvature_or_of_a_sample_too_small_for_float32() -> None:
     descent = solved(posed("fourier", drawn(0))[0])
     problem, w = descent._problem, descent._at.w
     assert estimate_rounding(problem, descent._inverse, w) < np.inf
     assert estimate_rounding(problem, None, w) == np.inf
-    monkeypatch.setattr(mapped, "WORTH_SINGLE", np.inf)  # of designs that are made from now on
-    assert estimate_rounding(problem, descent._inverse, w) == np.inf
+    all_in_single = replace(problem.design, options=replace(SINGLE, single_from=N * M))  # type: ignore[type-var]
+    assert all_in_single.rough == np.float32
+    assert estimate_rounding(replace(problem, design=all_in_single), descent._inverse, w) == np.inf

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._errors import MercerError
 from mercer._typing import Array
+from mercer.base.diagnosis import INTERCEPT
 from mercer.base.pipelines import feature_names, predicting_step
 from mercer.comparison._entry import Entry
 from mercer.comparison._view import View, sample_rows

@@ -96,7 +96,7 @@ def estimate_rounding(
     if design.rough == np.float64 or inverse is None or n < one_in:
         return np.inf
     some = np.sort(np.random.default_rng(1).choice(n, n // one_in, replace=False))
-    few = replace(problem, design=replace(design, tiles=design.tiles.made)).sample_rows(some)
+    few = replace(problem, design=replace(design, tiles=design.tiles.source)).sample_rows(some)
     if few.design.rough == np.float64:  # few rows are not stored in float32
         return np.inf
     _, rough = few.design.swept(w, few.slopes, exactly=False)

@@ -1,4 +1,4 @@
-"""Parts of a model: which columns go together, and what each kind says, samples and refuses."""
+"""Parts of a model: their columns, densities, samples and errors."""
 
 from __future__ import annotations
 
