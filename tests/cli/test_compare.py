@@ -127,7 +127,7 @@ def test_the_seed_deals_the_rows(run: Run) -> None:
 
 
 def test_ctrl_c_prints_what_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing.Race, "_run", interrupted_at(2, comparing.Race._run))
+    monkeypatch.setattr(comparing.CrossValidationRun, "_run", interrupted_at(2, comparing.CrossValidationRun._run))
     result = run("compare", "iris", *QUICK)
     assert result.exit_code == 130
     assert "NaiveBayes" in result.stdout
@@ -136,7 +136,7 @@ def test_ctrl_c_prints_what_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_ctrl_c_before_anything_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing.Race, "_run", interrupt)
+    monkeypatch.setattr(comparing.CrossValidationRun, "_run", interrupt)
     result = run("compare", "iris", *QUICK)
     assert (result.exit_code, result.stdout) == (130, "")
 
