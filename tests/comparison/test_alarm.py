@@ -31,14 +31,14 @@ def test_it_rings_by_itself() -> None:
     bell = AlarmState()
     with pytest.raises(TimeUp), alarm(1e-6, bell):
         threading.Event().wait(60)
-    assert bell.rang
+    assert bell.is_raised
 
 
 def test_it_does_not_ring_before() -> None:
     bell = AlarmState()
     with alarm(3600, bell):
         assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 3600
-    assert not bell.rang
+    assert not bell.is_raised
 
 
 def test_what_is_under_way_is_out_of_time() -> None:
@@ -101,13 +101,13 @@ def test_at_a_bad_moment_it_waits(module: str) -> None:
 
     def work() -> None:
         called_by(module, ring)
-        came_through.append(not bell.rang and 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= RETRY_SECONDS)
+        came_through.append(not bell.is_raised and 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= RETRY_SECONDS)
         threading.Event().wait(60)
 
     with pytest.raises(TimeUp), alarm(3600, bell):
         work()
     assert came_through == [True]
-    assert bell.rang
+    assert bell.is_raised
 
 
 @pytest.mark.parametrize("module", ["numbat", "sklearn.linear_model", "mercer.linear_model"])

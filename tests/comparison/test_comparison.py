@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from mercer._errors import DataError
 from mercer.comparison import Comparison, compare
-from mercer.comparison.sections.whole import SECTIONS
+from mercer.comparison.sections.whole import PAGE_SECTIONS
 from tests.comparison._models import Broken
 
 X, Y = load_iris(return_X_y=True)
@@ -31,9 +31,9 @@ def test_the_best_model_is_fitted_to_all_rows_once(five: Comparison) -> None:
 
 def test_models_and_measures_by_name(five: Comparison) -> None:
     assert five.entry("ridge").name == "ridge"
-    with pytest.raises(DataError, match=r"No model 'bays' took part.*'bayes'"):
+    with pytest.raises(DataError, match=r"The comparison has no model 'bays'.*'bayes'"):
         five.entry("bays")
-    with pytest.raises(DataError, match=r"no measure 'acuracy' of classification.*'accuracy'"):
+    with pytest.raises(DataError, match=r"no measure 'acuracy' for classification.*'accuracy'"):
         five.metric("acuracy")
     mean, low, high = five.interval("bayes", "accuracy")
     assert mean == five.entry("bayes").mean("accuracy")
@@ -68,7 +68,7 @@ def test_verdict_and_entries_have_a_short_repr(five: Comparison) -> None:
 def test_as_a_page(five: Comparison, tmp_path: Path) -> None:
     stages: list[str] = []
     path = five.report(tmp_path / "report.html", progress=lambda stage, done, total, name: stages.append(stage))
-    assert stages == ["refit"] * 2 + ["page"] * (len(SECTIONS) + 2)  # each section, the writing, and the end
+    assert stages == ["refit"] * 2 + ["page"] * (len(PAGE_SECTIONS) + 2)  # each section, the writing, and the end
     assert path == tmp_path / "report.html"
     assert "bayes" in path.read_text()
 

@@ -44,6 +44,6 @@ def test_sparse_rows() -> None:
 def test_copies_on_the_other_side_are_counted() -> None:
     table = Table.of(np.array([[1.0], [1.0], [2.0], [3.0]]))
     assert duplicates_note(table, [(np.array([0, 2]), np.array([1, 3]))])[0].startswith(
-        "Rows that are equal, but for the target, to a row on the other side of a split: 1. "
+        "Rows that are equal, except for the target, to a row on the other side of a split: 1. "
     )
     assert duplicates_note(table, [(np.array([0, 1]), np.array([2, 3]))]) == []

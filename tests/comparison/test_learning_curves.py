@@ -240,7 +240,7 @@ def test_default_sizes_grow_to_all_rows() -> None:
         ({"sizes": [2]}, "from 3 .* to 99"),
         ({"sizes": [100]}, "to 99"),
         ({"sizes": []}, "not none"),
-        ({"repeats": 0}, "one repeat"),
+        ({"repeats": 0}, "repeats must be a whole number of 1 or more, not 0"),
         ({"test_size": 0}, "test_size"),
         ({"test_size": 150}, "test_size"),
         ({"y": Y[:10]}, "150 rows, but y has 10"),
@@ -248,7 +248,7 @@ def test_default_sizes_grow_to_all_rows() -> None:
         ({"repeats": 1.5}, "whole number"),
         ({"pair": [GaussianNB()]}, "two models"),
         ({"pair": [GaussianNB()] * 3}, "two models"),
-        ({"pair": [GaussianNB(), GaussianNB]}, "A model is"),
+        ({"pair": [GaussianNB(), GaussianNB]}, "A model must be an estimator"),
         ({"pair": None}, "two models"),
     ],
 )

@@ -27,5 +27,5 @@ def test_pictures(five: Comparison, pyplot: Any) -> None:
         five.plot_roc(label="rose")
     with pytest.raises(DataError, match="ridge has no probabilities"):
         five.plot_calibration(["ridge"])
-    with pytest.raises(DataError, match="only of classes"):
+    with pytest.raises(DataError, match="needs classes, and the task is regression"):
         compare(X[:, :3], X[:, 3], models=[LinearRegression()], cv=2).plot_roc()

@@ -43,7 +43,7 @@ def test_figures_of_a_pair_tell_who_is_ahead(five: Comparison) -> None:
     nb = replace(reached(five, "nb", [0.48, 0.48, 0.4830]), kind="generative", partner="lr")
     near, level = (replace(five, entries=(lr, each)).sentences()[-1] for each in (nb, replace(nb, scores=lr.scores)))
     assert "lr is ahead on 100 training rows (log loss 0.4808 against 0.4810)" in near
-    assert level.endswith("none is ahead on 100 training rows (log loss 0.481 each).")
+    assert level.endswith("neither is ahead on 100 training rows (log loss 0.481 each).")
 
 
 def test_what_no_test_has_shown_is_not_told_as_a_finding(five: Comparison) -> None:
@@ -60,4 +60,4 @@ def test_what_no_test_has_shown_is_not_told_as_a_finding(five: Comparison) -> No
     assert not any("Of the pair" in sentence for sentence in told)
     infinite = replace(reached(five, "nb", [0.4, np.inf, 0.3]), kind="generative", partner="lr")
     ahead = replace(five, entries=(replace(best, scores=reached(five, "", [0.2, 0.3, 0.25]).scores), infinite))
-    assert "(log loss 0.250 against inf): there are rows enough" in ahead.sentences()[-1]
+    assert "(log loss 0.250 against inf): there are enough rows" in ahead.sentences()[-1]

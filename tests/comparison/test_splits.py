@@ -69,7 +69,7 @@ def test_of_the_first_moments_there_is_a_class_to_learn() -> None:
     task = task_for(np.repeat([0, 1], 30), 60)
     dealing = make_splits(task, 3, 1, 0, times=np.arange(60))
     assert all(len(set(task.truth[train])) == 2 for train, _ in dealing.splits)
-    with pytest.raises(DataError, match="something could be learnt"):
+    with pytest.raises(DataError, match="No row is later than rows that models could be fitted to"):
         make_splits(task_for(np.repeat([0, 1], [59, 1]), 60), 3, 1, 0, times=np.arange(60))
 
 
@@ -89,7 +89,7 @@ def test_what_splits_are_is_told() -> None:
     [
         ({"folds": 1}, "from 2 to 30 folds .*; give cv=2 to 30 "),
         ({"folds": 31}, "the rows of the largest class"),
-        ({"repeats": 0}, "one repeat or more"),
+        ({"repeats": 0}, "repeats must be a whole number of 1 or more, not 0"),
         ({"groups": [1, 2]}, "one value for each of the 60 rows"),
         ({"groups": ["a"] * 59 + [None]}, "groups is missing in row 59"),
         ({"groups": np.zeros(60)}, "two or more of the groups, but there is 1"),
@@ -98,12 +98,12 @@ def test_what_splits_are_is_told() -> None:
         ({"groups": LABELS == "b", "folds": 2.5}, r"not 2\.5; give the whole number 2 \(the groups\)"),
         ({"groups": LABELS == "b", "folds": 2, "task": task_for(LABELS == "b", 60)}, "leave out the groups"),
         ({"folds": 2.5}, "not 2.5"),
-        ({"folds": KFold(3)}, r"cv is a number of folds, not KFold\(.*\); give a whole number from 2 to 30"),
+        ({"folds": KFold(3)}, r"cv must be a number of folds, not KFold\(.*\); give a whole number from 2 to 30"),
         ({"times": np.append(np.arange(59.0), np.nan)}, "times is missing in row 59"),
         ({"times": np.zeros(60)}, "times has one value; it takes three or more"),
         ({"times": np.arange(60) % 2}, "times has two values; it takes three or more"),
         ({"times": np.arange(60) % 3}, "the distinct times but one"),
-        ({"times": np.arange(60), "repeats": 2}, "nothing to repeat"),
+        ({"times": np.arange(60), "repeats": 2}, "always the same and cannot be repeated"),
         ({"times": np.arange(60), "groups": np.arange(60)}, "by groups or by time"),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_split_with_one_class_to_learn_from_is_left_out_and_told() -> None:
     task = task_for(np.repeat([0, 1, 0], [40, 10, 10]), 60)
     dealing = make_splits(task, 2, 1, 0, groups=np.repeat(["pure", "mixed"], [40, 20]))
     assert [len(set(task.truth[train])) for train, _ in dealing.splits] == [2]
-    assert "1 of 2 splits were left out: their rows to learn from are of one class." in dealing.notes
+    assert "1 of 2 splits were left out: their training rows have one class." in dealing.notes
 
 
 def test_groups_of_any_type() -> None:

@@ -199,7 +199,7 @@ def test_models_that_were_not_finished_are_not_called_useless() -> None:
     guess = compare(X, Y, models={"guess": DummyClassifier()}, cv=3)
     late = replace(guess, unfinished=("bayes", "lr"))
     (sentence,) = late.sentences()
-    assert sentence.startswith("Only guessing without looking at the columns (guess) was done: bayes and lr were not")
+    assert sentence.startswith("Only guessing without the columns (guess) was scored: bayes and lr were not")
     failed = replace(guess, entries=(*guess.entries, replace(guess.entry(), name="nb", kind="generative", failed=True)))
     assert failed.sentences()[0].endswith("nb could not be fitted; the notes say why.")
 

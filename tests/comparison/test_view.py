@@ -12,7 +12,7 @@ from mercer import SVC, GaussianNB, LinearDiscriminantAnalysis, compare
 from mercer.comparison._view import View, find_certified, sample_rows
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.useful import sort_by_usefulness
-from mercer.comparison.sections.whole import SECTIONS, page
+from mercer.comparison.sections.whole import PAGE_SECTIONS, page
 from tests.comparison._models import Broken
 
 
@@ -37,7 +37,7 @@ def test_all_sections_can_be_made_of_a_sample(iris: Comparison) -> None:
     assert len(view.numbers) == len(view.target) == 60
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = [section(view) for section in SECTIONS]
+        made = [section(view) for section in PAGE_SECTIONS]
     assert sum(each is not None for each in made) >= 13
 
 

@@ -366,7 +366,7 @@ class CrossValidationRun:
     splits: list[Split]
     units: Array
     budget: Budget
-    tell: Progress
+    progress: Progress
     inner: InnerFolds | None = None
     entries: list[Entry] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
@@ -383,7 +383,7 @@ class CrossValidationRun:
                 self.entries.append(self._run(entrant, place, total))
             except OutOfTime as reason:
                 self.late.append(f"{entrant.name} ({reason})")
-        self.tell("cross-validation", total, total, "")
+        self.progress("cross-validation", total, total, "")
 
     def score_baseline(self, entrant: Entrant) -> Entry:
         """Cross-validate a cheap baseline, regardless of the time left; it is not added to the `entries`."""
@@ -422,7 +422,7 @@ class CrossValidationRun:
             begun.append(self.budget.elapsed)
             done = len(begun) - 1
             fold = f"{entrant.name}, fold {done + 1} of {len(self.splits)}"
-            self.tell("cross-validation", len(self.splits) * place + done, total, fold)
+            self.progress("cross-validation", len(self.splits) * place + done, total, fold)
             self.budget.check(len(self.splits), [later - earlier for earlier, later in pairwise(begun)])
 
         self.budget.check_cost(entrant.model, entrant.table, self.splits)

@@ -242,13 +242,13 @@ def name_given(models: Mapping[Any, Any]) -> dict[str, Any]:
     return named
 
 
-def select_suitable(table: Table, asked: Question) -> ModelSelection:
+def select_suitable(table: Table, question: Question) -> ModelSelection:
     """Select every model of mercer that suits the target and the columns."""
     if table.library == "scipy":
-        asked = describe_matrix(table, asked)
-        candidates = [baseline_candidate(asked), *candidates_for(asked)]
-        shown_models = [show_matrix(candidate, table, asked) for candidate in candidates]
-        return _select_by_needs(shown_models, _find_met_needs(table.matrix()), asked.inner, gaps=False)
+        question = describe_matrix(table, question)
+        candidates = [baseline_candidate(question), *candidates_for(question)]
+        shown_models = [show_matrix(candidate, table, question) for candidate in candidates]
+        return _select_by_needs(shown_models, _find_met_needs(table.matrix()), question.inner, gaps=False)
     training = TrainingTable.of(table)
     if not training.n_columns:
         return ModelSelection([], training.notes())
@@ -256,16 +256,16 @@ def select_suitable(table: Table, asked: Question) -> ModelSelection:
     if training.is_numeric:
         # models that do not accept gaps get filled columns
         met |= _find_met_needs(training.to_numbers().matrix())
-    asked = describe_columns(training, asked)
-    views = ColumnViews(training, asked)
-    shown_models = [views.show(candidate) for candidate in (baseline_candidate(asked), *candidates_for(asked))]
+    question = describe_columns(training, question)
+    views = ColumnViews(training, question)
+    shown_models = [views.show(candidate) for candidate in (baseline_candidate(question), *candidates_for(question))]
     notes = [*training.notes(), *_note_hidden_columns(shown_models, training)]
-    return _select_by_needs(shown_models, met, asked.inner, gaps=training.has_gaps, notes=notes)
+    return _select_by_needs(shown_models, met, question.inner, gaps=training.has_gaps, notes=notes)
 
 
-def make_baseline(table: Table, asked: Question, names: Set[str] = frozenset()) -> Entrant:
+def make_baseline(table: Table, question: Question, names: Set[str] = frozenset()) -> Entrant:
     """Return a model that does not use the columns, with a name that is not in `names`."""
-    model = baseline_candidate(asked).model
+    model = baseline_candidate(question).model
     name = display_name(model)
     return Entrant(name if name not in names else f"{name} (baseline)", model, table, "baseline")
 

@@ -158,9 +158,9 @@ def compare(
     >>> print(f"{comparison.entries[0].mean('accuracy'):.2f}")
     0.96
     """
-    tell = progress or ignore_progress
+    progress = progress or ignore_progress
     budget = Budget.of(time_limit, patience if models is None else None)
-    tell("data", 0, 1, "")
+    progress("data", 0, 1, "")
     target = target or (name if isinstance(name := getattr(y, "name", None), str) else "")
     unlabelled: list[str] = []
     unit = getattr(number_format(y), "unit", "") if not isinstance(y, str) else ""
@@ -187,8 +187,8 @@ def compare(
         entrants = _add_reference(entrants, table, question)
     if models is None:
         entrants = sort_by_cost(entrants)
-    tell("data", 1, 1, "")
-    run = CrossValidationRun(question, dealing.splits, dealing.units, budget, tell, inner)
+    progress("data", 1, 1, "")
+    run = CrossValidationRun(question, dealing.splits, dealing.units, budget, progress, inner)
     size = f"{format_count(table.n_rows, 'row')} × {format_count(table.n_columns, 'column')}"
     comparison = Comparison(
         title=f"{size}, {question.describe()}; {dealing.described}",

@@ -259,16 +259,16 @@ class Comparison:
         from mercer.comparison.time_limit import Budget
         from mercer.report.page import page_html
 
-        tell, budget = progress or ignore_progress, Budget.of(time_limit, patience)
+        progress, budget = progress or ignore_progress, Budget.of(time_limit, patience)
         if self.done and not self.entry().fit_seconds > budget.left:
-            tell("refit", 0, 1, self.entry().name)
+            progress("refit", 0, 1, self.entry().name)
             # out of time, or out of memory with all rows: the page is made without this model
             with suppress(Exception), budget.cutting():
                 self.fitted()
-            tell("refit", 1, 1, "")
-        made = page(self, budget=budget, progress=tell)
+            progress("refit", 1, 1, "")
+        made = page(self, budget=budget, progress=progress)
         write_atomically(path, page_html(made))
-        tell("page", PAGE_STEPS, PAGE_STEPS, "")
+        progress("page", PAGE_STEPS, PAGE_STEPS, "")
         return Path(path)
 
     def __str__(self) -> str:

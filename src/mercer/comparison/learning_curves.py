@@ -144,7 +144,7 @@ def check_choice(given: str, known: Sequence[str], what: str) -> None:
 class ExperimentTrials(Protocol[Result]):
     """The trials of an experiment: one run per repeat, and a result."""
 
-    tell: Progress
+    progress: Progress
     total: int
 
     def run(self, repeat: int, train: Array, test: Array, rng: np.random.Generator) -> None: ...
@@ -163,7 +163,7 @@ def run_repeats(
     try:
         for repeat in range(repeats):
             trials.run(repeat, *hold_out_rows(codes, test_size, rng), rng)
-        trials.tell(trials.total, trials.total, "")
+        trials.progress(trials.total, trials.total, "")
     except KeyboardInterrupt as stopped:
         kept = trials.result(repeat) if repeat else None
         raise ExperimentInterrupted(f"stopped by Ctrl-C; {repeat} of {repeats} repeats are done.", kept) from stopped
@@ -552,10 +552,10 @@ class _CurveTrials:
         sizes: Array,
         repeats: int,
         n_test: int,
-        tell: Progress,
+        progress: Progress,
     ) -> None:
         self.task, self.models, self.tables, self.sizes = task, models, tables, sizes
-        self.n_test, self.tell = n_test, tell
+        self.n_test, self.progress = n_test, progress
         shape = (len(models), len(sizes), repeats)
         self.errors, self.losses, self.seconds = (np.full(shape, np.nan) for _ in range(3))
         self.total, self.done = int(np.prod(shape)), 0
@@ -565,7 +565,7 @@ class _CurveTrials:
         """Fit every model to the first training rows of each size."""
         for place, size in enumerate(self.sizes.tolist()):
             for position, (name, model) in enumerate(self.models.items()):
-                self.tell(self.done, self.total, name)
+                self.progress(self.done, self.total, name)
                 self.done += 1
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")

@@ -335,10 +335,10 @@ class _StressTrials:
         where: str,
         repeats: int,
         n_test: int,
-        tell: Progress,
+        progress: Progress,
     ) -> None:
         self.rows, self.task, self.models = rows, task, models
-        self.amounts, self.where, self.n_test, self.tell = amounts, where, n_test, tell
+        self.amounts, self.where, self.n_test, self.progress = amounts, where, n_test, progress
         self.measured: dict[str, Array] = {
             damage: np.full((len(models), len(amounts[damage]), repeats, len(MEASURES)), np.nan) for damage in DAMAGES
         }
@@ -369,7 +369,7 @@ class _StressTrials:
 
     def _fitted(self, name: str, X: Any, y: Array) -> Any:
         """Return the fitted model, or None with a note if it cannot be fitted."""
-        self.tell(self.done, self.total, name)
+        self.progress(self.done, self.total, name)
         self.done += 1
         model, filled = _accept_gaps(self.models[name])
         if filled:
