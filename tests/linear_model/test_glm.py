@@ -343,6 +343,16 @@ def test_ctrl_c_keeps_the_best_coefficients_so_far() -> None:
     assert model.score(X0, COUNTS) > 0
 
 
+def test_ctrl_c_counts_the_coefficients_of_all_classes() -> None:
+    pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9 on")
+    labels = np.arange(len(X0)) % 4
+    expected = GLM("categorical").fit(X0, labels).df_residual_
+    model = GLM("categorical").set_callbacks(Watcher(interrupt, after=1))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X0, labels)
+    assert model.df_residual_ == expected == len(X0) - 3 * (X0.shape[1] + 1)
+
+
 class Stopped(MemorySource):
     """Rows whose reader presses Ctrl-C as a pass over them begins, the first pass being 1."""
 

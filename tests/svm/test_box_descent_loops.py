@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.svm._dual_loops import MAXIMUM_BLOCK, descend_pairs, descend_singles, find_largest
+from mercer.svm._smo_loops import MAXIMUM_BLOCK, descend_pairs, descend_singles, find_largest
 
 Array = np.ndarray
 

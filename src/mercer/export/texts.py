@@ -1,4 +1,7 @@
-"""Features of text: counts of terms, or TF-IDF, as vectorizers make them."""
+"""Features of text as expressions: counts of terms, or TF-IDF, as vectorizers make them.
+
+`lower` composes them with the other steps of a pipeline; `sql`, `onnx` and `python` print the expressions.
+"""
 
 from __future__ import annotations
 

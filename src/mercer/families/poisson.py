@@ -1,4 +1,8 @@
-"""The Poisson distribution: counts of independent events."""
+"""The Poisson distribution: counts of independent events.
+
+As a distribution of a column its density is `Poisson.log_density_inside`. As a response of a GLM its loss of a row is
+`Poisson.row_loss`, the `PowerLoss` of power 1 (`mercer.families.losses`).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Conversion of arrays to and from those of safetensors, which are little-endian and in C order.
 
 Types that safetensors lacks are stored as other types, with their names: `U` as code points, `S` as bytes, dates and
-durations as integers, complex numbers as pairs.
+durations as integers, complex numbers as pairs. What a class declares about its arrays (shapes, dtypes, ranges, finite
+values) is verified by `mercer._stored` once all parts of the object are read.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `uniform`: at random. `kmeans++`: far from each other, by the distance √(k(x, x) + k(z, z) − 2k(x, z)) of their features
 (Arthur and Vassilvitskii 2007). `rpcholesky`: where those before explain k(x, x) least, by the pivots of
-`PivotedCholesky`, which also measures what all of them leave unexplained.
+`mercer.kernels.pivoted.PivotedCholesky`, which also measures what all of them leave unexplained.
 """
 
 from __future__ import annotations

@@ -128,9 +128,9 @@ from mercer.optim.choose import SOLVER_PURPOSES, SolverChoice
 from mercer.optim.span.freedom import used_degrees_of_freedom
 from mercer.optim.span.losses import observe_constant
 
-#: solvers that use tensors only through products with X and its transpose
+#: solvers that are implemented for tensors
 TENSOR_SOLVERS = ("auto", "direct", "newton", "lbfgs")
-#: solvers that use rows only through sums over them, so that a source can be read chunk by chunk
+#: solvers that are implemented for sources, which are read chunk by chunk
 STREAMING_SOLVERS = ("auto", "newton", "lbfgs", "proximal")
 #: attributes that only a fit with a kernel has
 KERNEL_ATTRIBUTES = ("dual_coef_", "X_fit_", "kernel_", "approximation_", "_function")
@@ -226,11 +226,13 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
     Parameters
     ----------
     family : str or Family, default="gaussian"
-        Distribution of the response: "gaussian", "bernoulli", "categorical", "poisson", "gamma", "inverse_gaussian",
-        "negative_binomial" (with r estimated; give `NegativeBinomial(r)` where it is known), "binomial" with y of two
-        columns, successes and failures, `Binomial(trials)` with y counting successes, where trials are one number for
-        all rows or an array of one for each row, or `Tweedie(power)`. With "bernoulli" and "categorical" the model is
-        a classifier of labels of any type. If trials differ from row to row, `predict` returns shares.
+        Distribution of the response:
+
+        - "gaussian", "poisson", "gamma", "inverse_gaussian", or `Tweedie(power)`: numbers;
+        - "negative_binomial": counts, with r estimated, or `NegativeBinomial(r)` with a known r;
+        - "binomial": two columns of y, successes and failures, or `Binomial(trials)` with y counting successes, where
+          `trials` is one number or an array with one for each row; if trials differ, `predict` returns shares;
+        - "bernoulli", "categorical": labels of any type; the model is a classifier.
     link : str or Link, default="canonical"
         "identity", "log", "logit", "probit", "cloglog", "cauchit", "inverse", "inverse_squared" or "sqrt".
     penalty : None, str or Penalty, default=None
@@ -272,8 +274,9 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         Coefficients, one for each of `coefficient_names_`.
     intercept_ : float, for "categorical" ndarray of shape (n_classes,)
         Intercept; 0 if there is none.
-    dual_coef_ : ndarray of shape (n_samples,), for "categorical" (n_samples, n_predictors)
-        With a kernel, α; then there are no `coef_` and `coefficient_names_`.
+    dual_coef_ : ndarray of shape (n_samples,) or, with `approximate`, (n_features,)
+        With a kernel, α, for "categorical" with a column for each predictor. Then there are no `coef_` and
+        `coefficient_names_`.
     X_fit_, kernel_ : rows, Kernel
         With a kernel, the rows that new rows are compared with, and the kernel. With Nyström features the rows are the
         landmarks; with Fourier features they are None, and `dual_coef_` has the coefficients of the features.
@@ -526,7 +529,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
             except SolveInterrupted as stop:
                 # the figures of a source would take another pass, which is too long after Ctrl-C
                 figures = UNKNOWN_FIGURES if problem.observations.streamed else None
-                self._store(DiagnosedFit(stop.solved, len(self._names)), figures)
+                self._store(DiagnosedFit(stop.solved, len(self._names) * self._kind.n_free_predictors), figures)
                 if watch.stopped:
                     return ()
                 raise
@@ -553,7 +556,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         solved = fit.solved
         for name in KERNEL_ATTRIBUTES:
             self.__dict__.pop(name, None)
-        figures = figures or self._kind.figures(solved, fit.coefficients, self.weight_kind)
+        figures = figures or self._kind.figures(solved, fit.effective_parameters, self.weight_kind)
         overdispersion = self._kind.overdispersion(figures)
         self._kind, self._w = self._kind.fitted(solved), solved.solution.value
         self.coefficient_names_ = list(self._terms.names)

@@ -74,6 +74,11 @@ class ResponseKind(ABC):
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
         """Return deviance, dispersion, degrees of freedom and log likelihood."""
 
+    @property
+    def n_free_predictors(self) -> int:
+        """Number of linear predictors that are not determined by the others."""
+        return 1
+
     def overdispersion(self, figures: Figures) -> tuple[Finding, ...]:
         """Return a finding if the responses spread more than the family allows."""
         return find_overdispersion(self.family, figures)
@@ -202,6 +207,10 @@ class ClassResponse(ResponseKind):
     response: SoftmaxResponse
     labels: Array
 
+    @property
+    def n_free_predictors(self) -> int:
+        return self.response.levels - 1
+
     @classmethod
     def of(cls, labels: Array, reference: Any) -> ClassResponse:
         """Return the response with these labels; `reference` is one of them, or None."""
@@ -245,7 +254,7 @@ class ClassResponse(ResponseKind):
                 *describe_dependence(names, dependence.columns(), dependence.constant),
             )
         elif (wide := diagnose_wide(solved, names)) is not None:
-            fit = wide._replace(coefficients=wide.coefficients * (self.response.levels - 1))
+            fit = wide._replace(effective_parameters=wide.effective_parameters * self.n_free_predictors)
         else:
             fit = DiagnosedFit(solved, used)
         # 2. separated classes: infinite coefficients
@@ -269,7 +278,7 @@ class ClassResponse(ResponseKind):
 
     def _used_coefficients(self, problem: SoftmaxProblem, W: Array, dependence: Dependence | None) -> float:
         """Return the number of coefficients that the data have determined; see `used_coefficients`."""
-        strengths, free = problem.strengths, self.response.levels - 1
+        strengths, free = problem.strengths, self.n_free_predictors
         if not strengths.smooth:
             return float(
                 np.count_nonzero(W - strengths.mean[:, None]) - problem.observations.design.coordinates.intercept

@@ -326,10 +326,10 @@ MOST_FIRTH_STEPS = 1000
 
 
 class DiagnosedFit(NamedTuple):
-    """Solution, number of coefficients that the data have determined, findings, and warnings to give."""
+    """Solution, effective number of parameters that the data have determined, findings, and warnings to give."""
 
     solved: Solved
-    coefficients: float
+    effective_parameters: float
     findings: tuple[Finding, ...] = ()
     cautions: tuple[MercerWarning, ...] = ()
 

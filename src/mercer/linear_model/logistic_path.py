@@ -56,19 +56,13 @@ from mercer.matrices import (
 )
 from mercer.matrices.coordinates import positive_weight_rows
 from mercer.matrices.streamed import SurveySample
-from mercer.optim import lbfgs, newton, proximal_newton, row_space, scaling, softmax, softmax_lasso, streamed_proximal
 from mercer.optim.certificate import Certificate, Solution
+from mercer.optim.choose import NEWTON, choose_for_logistic
 from mercer.optim.newton import ALWAYS_HESSIAN
 from mercer.optim.problem import Problem, Slope
 from mercer.optim.softmax import SoftmaxProblem
 from mercer.stats.quadratic import HESSIAN
 
-#: number of columns up to which Newton's method with full Hessians is fastest
-MOST_COLUMNS_OF_FULL_HESSIANS = 300
-#: number of rows per column from which on Newton's method with Hessians of a sample is faster than L-BFGS
-ROWS_PER_COLUMN_OF_SAMPLED_HESSIANS = 500
-#: name of Newton's method in `plan_`
-NEWTON = "Newton's method"
 #: gradient in standard errors, for a weight of one, that rounding alone may leave
 LOGISTIC_ROUNDING = 1e-11
 #: largest tolerance of Newton's method in standard errors, since its last steps gain much at little cost
@@ -148,28 +142,6 @@ class MultinomialProblem(SoftmaxProblem):
 
     def point(self, working: Array) -> Array:
         return self.vector(working)
-
-
-def solver_for(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
-    """Return the module of the fastest solver of a problem, and its name."""
-    if not problem.strengths.smooth and problem.observations.streamed:
-        return streamed_proximal, "proximal Newton"
-    if isinstance(problem, SoftmaxProblem):
-        if not problem.strengths.smooth:
-            return softmax_lasso, "L-BFGS-B"
-        if softmax.suits_newton(problem):
-            return softmax, NEWTON
-        return softmax, row_space.ROW_SPACE_PATH if row_space.suits(problem) else "L-BFGS"
-    if not problem.strengths.smooth:
-        return proximal_newton, "proximal Newton"
-    if row_space.suits(problem):
-        return row_space, row_space.ROW_SPACE_PATH
-    n, p = len(problem.observations), problem.n_columns
-    if p <= MOST_COLUMNS_OF_FULL_HESSIANS or (
-        p <= scaling.MAX_FACTORISED_COLUMNS and n >= ROWS_PER_COLUMN_OF_SAMPLED_HESSIANS * p
-    ):
-        return newton, NEWTON
-    return lbfgs, "L-BFGS"
 
 
 # The fit at one penalty.
@@ -290,7 +262,7 @@ class LogisticPath:
             def progress(number: int, value: float, length: float) -> None:
                 listener(self.coefficients(problem.working(problem.last_point[-1])))
 
-        solver, path = solver_for(problem)
+        solver, path = choose_for_logistic(problem)
         try:
             solution = solver.solve(
                 problem,

@@ -1,4 +1,4 @@
-"""The choice of a solver: which one suits a problem, and why. The rules are those of `choose`."""
+"""The choice of a solver: `choose` has the rules for GLMs, `choose_for_logistic` those for logistic regression."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mercer.optim import (
     newton,
     proximal_newton,
     row_space,
+    scaling,
     softmax,
     softmax_lasso,
     stochastic,
@@ -28,6 +29,13 @@ AnyProblem = Problem | SoftmaxProblem
 
 #: columns up to which a few Hessians cost less than many gradients
 MAX_NEWTON_COLUMNS = 1000
+
+#: the same for logistic losses, whose gradients are faster
+MAX_LOGISTIC_NEWTON_COLUMNS = 300
+#: rows per column from which on Newton's method for logistic losses, with Hessians of a sample, is faster than L-BFGS
+ROWS_PER_COLUMN_OF_SAMPLED_HESSIANS = 500
+#: name of Newton's method in `plan_`
+NEWTON = "Newton's method"
 
 #: the problems that each solver is for
 SOLVER_PURPOSES = {
@@ -154,6 +162,50 @@ def _solve_for_point(problem: SoftmaxProblem, by: str, start: Array | None, opti
         begin = problem.start() if start is None else start
         return newton_cg.descend(problem, begin, problem.scaling(), **options)
     return SINGLE_PREDICTOR_SOLVERS[by](problem, start, **options)
+
+
+def choose_for_logistic(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
+    """Return the module of the fastest solver for logistic regression, and its name.
+
+    All of them minimise the same objective. The first rule that applies decides:
+
+    1. absolute values in the penalty: proximal Newton, or L-BFGS-B for several classes in memory;
+    2. several classes with at most `softmax.MAX_CLASS_HESSIAN` coefficients: Newton;
+    3. fewer rows than columns, all penalised by squares: Newton in the space of the rows (`row_space.suits`);
+    4. two classes with at most `MAX_LOGISTIC_NEWTON_COLUMNS` columns, or with at most `scaling.MAX_FACTORISED_COLUMNS`
+       columns and `ROWS_PER_COLUMN_OF_SAMPLED_HESSIANS` rows for each of them: Newton;
+    5. else L-BFGS.
+
+    Parameters
+    ----------
+    problem : Problem or SoftmaxProblem
+        The problem to minimise.
+
+    Returns
+    -------
+    solver : module
+        Its `solve` minimises the problem.
+    path : str
+        Name of the solver for `plan_`.
+    """
+    if not problem.strengths.smooth and problem.observations.streamed:
+        return streamed_proximal, "proximal Newton"
+    if isinstance(problem, SoftmaxProblem):
+        if not problem.strengths.smooth:
+            return softmax_lasso, "L-BFGS-B"
+        if softmax.suits_newton(problem):
+            return softmax, NEWTON
+        return softmax, row_space.ROW_SPACE_PATH if row_space.suits(problem) else "L-BFGS"
+    if not problem.strengths.smooth:
+        return proximal_newton, "proximal Newton"
+    if row_space.suits(problem):
+        return row_space, row_space.ROW_SPACE_PATH
+    n, p = len(problem.observations), problem.n_columns
+    if p <= MAX_LOGISTIC_NEWTON_COLUMNS or (
+        p <= scaling.MAX_FACTORISED_COLUMNS and n >= ROWS_PER_COLUMN_OF_SAMPLED_HESSIANS * p
+    ):
+        return newton, NEWTON
+    return lbfgs, "L-BFGS"
 
 
 def _check_suitable(problem: AnyProblem, requested: str) -> None:

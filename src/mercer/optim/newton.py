@@ -7,10 +7,11 @@ A pass over the data for the gradient costs a fraction of one for the Hessian. T
    recursion, started from the factorised Hessian).
 3. Halve s until the objective falls by a portion of what the slope predicts (Armijo's condition).
 4. Compute H anew where a step no longer shortens the gradient as it should.
-5. Stop where λ = √(gᵀH⁻¹g) / √φ is at most the tolerance, by the Hessian itself (`NewtonDescent._has_converged`).
+5. Stop where λ = √(gᵀH⁻¹g) / √φ is at most the tolerance (`NewtonDescent.run`, `NewtonDescent.is_short`).
+6. With a link that is not canonical, H is the expected Hessian. If its steps lead too far, they are replaced by steps
+   with an upper bound of the Hessian, then with the observed one (`NewtonDescent._advance_by_observed_hessian`).
 
-λ²/2 is the distance to the minimum of the objective, λ the distance to the minimiser in standard errors (for dispersion
-φ = 1).
+λ is the distance to the minimiser in standard errors; the objective is about φλ²/2 above its minimum.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ STREAMED_HESSIAN = 300
 POOR_STEP = 0.2
 #: pairs of steps and changes of the gradient that correct an old Hessian
 HESSIAN_MEMORY = 8
-#: halvings of a step, after which it changes next to no digit
+#: lengths of a step that are tried: the first ones are halved, later ones divided by 16
 MAX_STEP_HALVINGS = 40
-#: halvings from which on each is followed by three more: gradients of e²⁰⁰ lead too far by as much
+#: halvings of a step before it is divided by 16, since gradients of e²⁰⁰ make steps 2³⁰⁰ times too long
 SINGLE_HALVINGS = 10
 #: a step has to lower the objective by this portion of what its slope promises (Armijo)
 ARMIJO_SHARE = 1e-4
@@ -146,7 +147,7 @@ class NewtonSample:
 def sample_start(
     problem: Problem, tolerance: float = SAMPLE_TOLERANCE, sampling: NewtonSampling = SAMPLING
 ) -> NewtonSample | None:
-    """Fit evenly spaced rows; return None if there are too few rows to gain by it."""
+    """Fit evenly spaced rows; return None if a sample saves no time, or if it has no minimum."""
     n = len(problem.observations)
     rows = max(sampling.smallest, sampling.per_column * problem.n_columns, int(SAMPLE_SHARE * n))
     some = problem.observations.some(rows, of=4)
@@ -181,17 +182,18 @@ class NewtonDescent:
         sampling: NewtonSampling = SAMPLING,
     ) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
-        self._cheap = not is_hessian_cheap(problem)
+        self._reuses_hessian = not is_hessian_cheap(problem)
         self._bounding = self._is_measured = False
-        # an expected Hessian may be wrong by a factor even near the optimum: corrections by steps are kept
-        self._expected = not getattr(problem, "exact_hessian", True)
+        #: whether the Hessian in use is the expected one, which may be wrong by a factor even near the optimum, so that
+        #: corrections by earlier steps are kept with a new one
+        self._is_expected = not getattr(problem, "exact_hessian", True)
         sample = sample_start(problem, sampling=sampling) if start is None else None
         self._model = CorrectedHessian(Curvature.of(np.eye(problem.n_columns)) if sample is None else sample.curvature)
         begin = problem.start() if start is None else np.array(start, dtype=float)
         self.w = begin if sample is None else sample.w
         # a direction without curvature in the sample needs the Hessian of all rows
         known = sample is not None and sample.curvature.definite
-        self._arrive(self._slope(self.w, GRADIENT if known and self._cheap else HESSIAN))
+        self._arrive(self._slope(self.w, GRADIENT if known and self._reuses_hessian else HESSIAN))
         self.trace = [self.here.value]
 
     def _slope(self, w: Array, order: int) -> Slope:
@@ -207,7 +209,7 @@ class NewtonDescent:
         self.here, self._is_measured = here, False
         self.is_fresh = bool(here.hessian.size and np.isfinite(here.hessian).all())
         if self.is_fresh:
-            self._model = CorrectedHessian(Curvature.of(here.hessian), self._model if self._expected else None)
+            self._model = CorrectedHessian(Curvature.of(here.hessian), self._model if self._is_expected else None)
         with np.errstate(over="ignore", invalid="ignore"):  # where there is next to no curvature
             self._step = self._model.step(here.gradient)
             squared = np.maximum(0.0, -here.gradient @ self._step)  # NaN stays NaN
@@ -230,44 +232,43 @@ class NewtonDescent:
             return
         monitor = StallMonitor(self.length)
         for number in range(1, most_steps + 1):
-            if (
-                self._has_converged()
-                or monitor.is_stalled
-                or not (self._advance() or self.refresh() or self._advance_truly())
-            ):
+            self._verify_length()
+            if self.is_short or monitor.is_stalled:
+                break
+            # a new Hessian at the same point counts as a step
+            if not (self._advance() or self.refresh() or self._advance_by_observed_hessian()):
                 break
             monitor.note(self.trace[-1], self.here.value, self.length)
             self.trace.append(self.here.value)
             if self._progress is not None:
                 self._progress(number, self.here.value, self.length)
-        self._has_converged()
+        self._verify_length()
 
-    def _has_converged(self) -> bool:
-        """Return whether the gradient is short enough, also by the observed Hessian if that in use is another one.
+    def _verify_length(self) -> None:
+        """Measure a short gradient again by the observed Hessian, if that in use is another one.
 
         Rows that fit badly may have almost no observed curvature, whatever the expected one is; and if curvatures are
         too far apart for float64, the inverse of the Hessian leaves out directions in which the gradient has a part.
         """
         if self.is_short and not self._is_measured and self._problem.is_convex:
-            if self._expected:
-                self._measure_truly()
+            if self._is_expected:
+                self._measure_by_observed_hessian()
             elif not self.curvature.definite and hasattr(self._problem, "row_slopes"):
                 rounding = self._problem.row_slopes(self.w).gradient_rounding()
                 missed = self.curvature.length_outside_range(self.here.gradient, rounding)
                 self.length = max(self.length, missed / self._problem.unit(self.here.value))
             self._is_measured = True
-        return self.is_short
 
-    def _measure_truly(self) -> None:
+    def _measure_by_observed_hessian(self) -> None:
         """Compute the step and the length of the gradient by the observed Hessian.
 
-        It is formed where that is cheap, or where conjugate gradients would not converge: they need a Hessian in use
-        that is close to it.
+        It is formed if every step has a new Hessian anyway, or if conjugate gradients would not converge: they need a
+        Hessian in use that is close to it.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             rows = self._problem.row_slopes(self.w)
-            by_products = self._cheap and self.curvature.definite and not rows.is_far_apart
-            formed = None if by_products else rows.length(self.here.gradient)
+            is_close = self.curvature.definite and not rows.is_far_apart
+            formed = None if self._reuses_hessian and is_close else rows.length(self.here.gradient)
             if formed is None:
                 length, self._step = self._measure_by_products(rows)
             else:
@@ -287,17 +288,17 @@ class NewtonDescent:
             return step.left / float(np.sqrt(np.finfo(float).tiny)), self._step
         return float(np.sqrt(abs(self.here.gradient @ step.value) + step.left)), step.value
 
-    def _advance_truly(self) -> bool:
+    def _advance_by_observed_hessian(self) -> bool:
         """Take a step by a bound of the Hessian, or by the observed one, if the expected one does not lead down."""
-        if not (self._expected and self._problem.is_convex):
+        if not (self._is_expected and self._problem.is_convex):
             return False
         if not self._bounding and not self._problem.observations.streamed:
-            self._bounding, self._cheap = True, False
+            self._bounding, self._reuses_hessian = True, False
             self._model = CorrectedHessian(self._model.curvature)  # corrections of the expected Hessian do not apply
             self._arrive(self._slope(self.w, HESSIAN))
             if self.is_fresh and self._advance():
                 return True
-        self._measure_truly()
+        self._measure_by_observed_hessian()
         return self._advance()
 
     def _advance(self) -> bool:
@@ -305,12 +306,12 @@ class NewtonDescent:
         before, length = self.here, self.length
         slope = max(0.0, -float(before.gradient @ self._step))
         rounding = OBJECTIVE_ROUNDING * abs(before.value)
-        replaceable = self._expected and self._problem.is_convex and not self._problem.observations.streamed
+        replaceable = self._is_expected and self._problem.is_convex and not self._problem.observations.streamed
         most = FEW_HALVINGS if replaceable and not self._bounding and not self._is_measured else MAX_STEP_HALVINGS
         for halvings in range(most):
             share = 0.5 ** (halvings + 3 * max(0, halvings - SINGLE_HALVINGS))
             step = share * self._step
-            there = self._slope(self.w + step, GRADIENT if self._cheap or halvings else HESSIAN)
+            there = self._slope(self.w + step, GRADIENT if self._reuses_hessian or halvings else HESSIAN)
             if there.value <= before.value - ARMIJO_SHARE * share * slope + rounding:
                 break
         else:

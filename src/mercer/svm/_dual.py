@@ -6,7 +6,7 @@ Classification and regression are one problem in the signed coefficients β of f
 
 For classes t = y = ±1, β = yα and ε = 0; for numbers t is the response and β = a⁺ − a⁻ (lecture 5). In each round the
 rows that violate optimality most join a working set (`_working_set`), whose problem is solved in the cache
-(`_dual_loops`); whole rows of K are needed only for coefficients that have moved.
+(`_smo_loops`); whole rows of K are needed only for coefficients that have moved.
 
 Steps of two coordinates are short where bounds are decades apart, or far above the optimum of a kernel of low rank:
 ten million may leave a gap of 90 %. After `SLOW_STEPS_PER_ROW` steps per row, Newton's method (`feature_machine`)
@@ -39,7 +39,7 @@ from mercer.svm._box_problem import (
     make_feasible,
     snap_to_bounds,
 )
-from mercer.svm._dual_loops import compute_scores, descend_pairs, descend_singles
+from mercer.svm._smo_loops import compute_scores, descend_pairs, descend_singles
 from mercer.svm._working_set import WorkingTile, choose_working_set, working_size
 
 #: the problem of a working set is solved to this share of its initial violation, if that is above the tolerance

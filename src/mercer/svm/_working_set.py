@@ -1,4 +1,8 @@
-"""The working set of a round of decomposition, and its kernel matrix."""
+"""The working set of a round of decomposition: some hundred rows, and their kernel matrix.
+
+The rows are those that violate the conditions of the optimum most. Within the working set, `_smo_loops.descend_pairs`
+chooses the pair of each step of sequential minimal optimisation.
+"""
 
 from __future__ import annotations
 

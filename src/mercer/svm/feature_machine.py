@@ -26,9 +26,9 @@ from mercer._typing import Array
 from mercer.optim.certificate import Solution
 from mercer.report.wording import format_count
 from mercer.svm._box_problem import BoxPoint, BoxProblem, BoxProgress, BoxScores, balance_coefficients, is_free
-from mercer.svm._dual_loops import compute_scores
 from mercer.svm._margin_newton import MarginNewton, NewtonPoint, half_square
 from mercer.svm._margins import LEAST_RELATIVE_GAP, MarginLosses, MarginObjectives, MarginProblem, MarginRows
+from mercer.svm._smo_loops import compute_scores
 
 #: required gap, as a portion of the objective, for a tolerance of 1
 GAP_PER_VIOLATION = 1e-2

@@ -1,4 +1,7 @@
-"""The steps from a document to its terms in Python, and their description for the compiled scanner."""
+"""The steps from a document to its terms in Python, and their description for the compiled scanner.
+
+`_counting` decides which of the two finds the terms; the compiled scanner cuts words in `_document_loops.find_words`.
+"""
 
 from __future__ import annotations
 
