@@ -344,8 +344,8 @@ def test_a_far_row_does_not_fill_the_memory() -> None:
         ([3, 4, 5], 2, "3 entries for 2 column"),
         ([0.0, 1.0], 2, "per column"),
         ([1.0, 0.0], 1, "increase"),
-        (None, 1, "no rule"),
-        (True, 1, "no rule"),
+        (None, 1, "not a rule"),
+        (True, 1, "not a rule"),
         ({"x0": 3, "x1": 4}, 2, r"is a mapping.*e\.g\. \[3, 4\]"),
     ],
 )
