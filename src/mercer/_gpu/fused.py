@@ -14,7 +14,8 @@ from mercer._gpu.profiles import TensorProfile
 from mercer._gpu.triton_sums import SINGLE_COLUMNS, TENSOR_CORE_COLUMNS, differences, products
 from mercer._threads import row_blocks
 
-LOG2_E = log2(e)
+#: factor of an exponent of e that makes it one of 2
+NATS_TO_BITS = log2(e)
 #: rows are padded to a multiple of this
 ROW_MULTIPLE = 256
 #: columns are padded to at least this many
@@ -52,7 +53,7 @@ class FusedSide(NamedTuple):
 
 def scale_of(profile: TensorProfile) -> float:
     """Factor of the coordinates with which the profile has no rate and a gaussian is a power of 2."""
-    return profile.stretch * {"gaussian": sqrt(LOG2_E), "exponential": LOG2_E}.get(profile.name, 1.0)
+    return profile.stretch * {"gaussian": sqrt(NATS_TO_BITS), "exponential": NATS_TO_BITS}.get(profile.name, 1.0)
 
 
 class FusedSums:

@@ -15,7 +15,7 @@ import triton.language as tl
 SINGLE_COLUMNS = 2
 #: columns of V in a product by tensor cores
 TENSOR_CORE_COLUMNS = 16
-LOG2_E = tl.constexpr(1.4426950408889634)
+TRITON_LOG2_E = tl.constexpr(1.4426950408889634)
 #: distance at which the exponential is 0 and its polynomial factor is finite
 FARTHEST = tl.constexpr(1e4)
 HALF_PI = tl.constexpr(1.5707963267948966)
@@ -69,10 +69,10 @@ def _value(t, power, KIND: tl.constexpr, ON_CARD: tl.constexpr):  # type: ignore
         f = _exp2(-_sqrt(t, ON_CARD), ON_CARD)
     elif KIND == "matern_three":
         a = tl.minimum(_sqrt(t, ON_CARD), FARTHEST)
-        f = (1.0 + a) * _exp2(a * -LOG2_E, ON_CARD)
+        f = (1.0 + a) * _exp2(a * -TRITON_LOG2_E, ON_CARD)
     elif KIND == "matern_five":
         a = tl.minimum(_sqrt(t, ON_CARD), FARTHEST)
-        f = (1.0 + a + a * a * (1.0 / 3.0)) * _exp2(a * -LOG2_E, ON_CARD)
+        f = (1.0 + a + a * a * (1.0 / 3.0)) * _exp2(a * -TRITON_LOG2_E, ON_CARD)
     elif KIND == "rational_quadratic":
         f = _exp2(-power * _log2(1.0 + t, ON_CARD), ON_CARD)
     elif KIND == "uniform":

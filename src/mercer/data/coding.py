@@ -21,7 +21,7 @@ from mercer.data import _loops as loops
 SPARE_SLOTS = 1024
 #: number of distinct fixed-width strings up to which hashing is faster than sorting
 MAX_HASHED_WORDS = 1 << 14
-INT64 = np.iinfo(np.int64)
+INT64_LIMITS = np.iinfo(np.int64)
 #: words for missing values in text files; models treat them as missing unless they are known levels
 MISSING_WORDS = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 
@@ -108,7 +108,7 @@ def code_floats(values: Array) -> Coded:
         return _insert_missing(code_floats(values[present]), present)
     if not values.size:
         return code_integers(values)
-    if whole and INT64.min <= low and high < -float(INT64.min):
+    if whole and INT64_LIMITS.min <= low and high < -float(INT64_LIMITS.min):
         return _code_whole(values, int(low), int(high))
     labels, codes = np.unique(values, return_inverse=True)
     return Coded(codes.astype(np.int32), labels)
@@ -201,7 +201,7 @@ def as_floats(array: Any) -> Array:
 
 def _code_whole(values: Array, low: int, high: int) -> Coded:
     """Return the codes of whole numbers from `low` to `high`, integers or floats."""
-    if high - low >= values.size + SPARE_SLOTS or high > INT64.max:
+    if high - low >= values.size + SPARE_SLOTS or high > INT64_LIMITS.max:
         import pyarrow as pa
 
         exact = values.astype(np.int64) if values.dtype.kind == "f" else values

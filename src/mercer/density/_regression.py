@@ -315,7 +315,7 @@ def _weighted_mean(values: Array, weight: Array) -> Array:
 
 #: relative variance of the points in reach along a direction below which its slope is 0: fewer than a quarter of
 #: the digits of the slope would be left
-FLAT_DIRECTION = 1e-12
+FLAT_LINE_DIRECTION = 1e-12
 #: leverage up to which sums of squared weights are computed from squared kernels: beyond, digits cancel
 MOST_PROLONGED = 1e3
 
@@ -418,7 +418,7 @@ def _invert_spread(S: Array) -> tuple[Array, Array, Array]:
     is_finite: Array = np.asarray(np.isfinite(C).all(axis=(1, 2)))
     with blas_for(C.shape[1]):
         spread, axes = np.linalg.eigh(np.where(is_finite[:, None, None], C, 0.0))
-        kept: Array = np.asarray(spread > FLAT_DIRECTION)
+        kept: Array = np.asarray(spread > FLAT_LINE_DIRECTION)
         halves = axes * np.where(kept, 1 / np.where(kept, spread, 1.0), 0.0)[:, None, :]
         return halves @ np.swapaxes(axes, 1, 2), z / unit, unit
 

@@ -35,7 +35,7 @@ from mercer.explanation.evidence import (
 )
 
 #: difference between the sum of the parts and the prediction up to which they are equal
-SUM_TOLERANCE = 1e-7
+ADDITIVITY_TOLERANCE = 1e-7
 #: rows of X that suffice as a background
 MIN_BACKGROUND_ROWS = 10
 #: divisor of the evaluations for Shapley values that gives those for words of texts, which are added
@@ -251,17 +251,17 @@ def _name_score(model: Any, X: Any, added: Additive, n_classes: int) -> str:
         return SCORE
     proba, totals = np.asarray(model.predict_proba(X)), added.totals
     from_sums = np.column_stack([expit(-totals), expit(totals)]) if n_classes == 2 else softmax(totals, axis=1)
-    if not np.allclose(from_sums, proba, rtol=0, atol=SUM_TOLERANCE):
+    if not np.allclose(from_sums, proba, rtol=0, atol=ADDITIVITY_TOLERANCE):
         return SCORE
     return LOG_ODDS if n_classes == 2 else AGAINST_AVERAGE
 
 
 def _name_prediction(model: Any, X: Any, added: Additive) -> str:
     predicted, totals = np.ravel(model.predict(X)), added.totals[:, 0]
-    if np.allclose(predicted, totals, rtol=SUM_TOLERANCE):
+    if np.allclose(predicted, totals, rtol=ADDITIVITY_TOLERANCE):
         return PREDICTION
     with np.errstate(over="ignore"):
-        logarithmic = np.allclose(predicted, np.exp(totals), rtol=SUM_TOLERANCE)
+        logarithmic = np.allclose(predicted, np.exp(totals), rtol=ADDITIVITY_TOLERANCE)
     return "log of the prediction" if logarithmic else "linear predictor"
 
 

@@ -35,7 +35,7 @@ MOST_LEVERAGE = 1 - 1e-10
 #: factor of the design is used, which keeps twice as many digits
 ILL_CONDITIONED = 1e-6
 #: eigenvalue of a scaled p × p information, divided by p, below which it is zero up to rounding
-ZERO_EIGENVALUE = 1e-15
+ZERO_INFORMATION = 1e-15
 #: relative change of η below which it is rounding
 PREDICTOR_ROUNDING = 1e-13
 #: ratio of the part of a coefficient that is not determined to the rest, above which it counts as not determined
@@ -74,7 +74,7 @@ def compute_bread(fitted: FittedModel, *, observed: bool = False) -> Bread:
         if fitted.rows.predictors == 1 and not observed:
             return _from_r_factor(_r_factor(fitted))
         values, vectors = np.linalg.eigh(information * scale * scale[:, None])
-    return _split(np.sqrt(np.maximum(values, 0.0)), vectors, scale, np.sqrt(ZERO_EIGENVALUE * len(scale)))
+    return _split(np.sqrt(np.maximum(values, 0.0)), vectors, scale, np.sqrt(ZERO_INFORMATION * len(scale)))
 
 
 def _root(information: Array) -> Array | None:
@@ -108,7 +108,7 @@ def _from_r_factor(factor: Array) -> Bread:
     scaled = factor * scale
     values, vectors = np.linalg.svd(scaled)[1:]
     values = np.append(values, np.zeros(len(scale) - len(values)))
-    least = ZERO_EIGENVALUE * len(scale)
+    least = ZERO_INFORMATION * len(scale)
     if values.min(initial=1.0) > least:
         triangle = np.linalg.qr(scaled, mode="r")
         return Bread(scale[:, None] * solve_triangular(triangle, np.eye(len(scale))), np.zeros((len(scale), 0)))

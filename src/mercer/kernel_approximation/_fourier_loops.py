@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from mercer._jit import jit, overload, wide_vectors
+from mercer._jit.decay import SINGLE_ZERO
 from mercer._jit.scalar import INLINE_IN_ORDER, INTEGER_BITS, SINGLE_INTEGER_BITS
 
 #: half turns above which neighbouring floats are so far apart that the angle is undefined
 MAX_TURNS = 2.0**51
 #: … and neighbouring numbers of float32
 MAX_TURNS_SINGLE = np.float32(2.0**22)
-#: 0 in float32, so that no product is in float64
-SINGLE_ZERO = np.float32(0)
 #: position of the sign bit of float32
 SIGN_SHIFT = np.int32(31)
 #: coefficients of cos πr in powers of r², interpolated at Chebyshev points of |r| ≤ ½

@@ -19,7 +19,7 @@ from mercer.matrices.dense import DenseDesign
 from mercer.matrices.observations import Observations
 
 #: memory for a chunk in units of its rows: its copy in float64, and products
-CHUNK_COPIES = 4
+TENSOR_CHUNK_COPIES = 4
 #: name of a chunk in errors about device memory
 CHUNK_IN_WORDS = "the columns in float64"
 #: numbers that are copied from a device to choose coordinates
@@ -58,7 +58,7 @@ class TensorDesign(Design):
 
     @property
     def most_rows(self) -> int:
-        return max(1, tile_size(self.X) // (CHUNK_COPIES * max(1, self.n_columns)))
+        return max(1, tile_size(self.X) // (TENSOR_CHUNK_COPIES * max(1, self.n_columns)))
 
     @property
     def block_rows(self) -> int:

@@ -48,7 +48,7 @@ BINARY = {
 #: endings of workbooks, which are zip archives, by a file in them
 WORKBOOKS = {"xl/workbook.xml": ".xlsx", "xl/workbook.bin": ".xlsb", "content.xml": ".ods"}
 #: number of bytes that are copied at once
-COPIED_BYTES = 1 << 22
+UNPACKED_BLOCK_BYTES = 1 << 22
 
 
 def plain_file(path: str | os.PathLike[str]) -> Path:
@@ -214,7 +214,7 @@ _UNPACK = "unpack it, and name the file; `mercer fit --stream` reads files that 
 def _copy(stream: IO[bytes] | Any, file: io.BufferedIOBase | Any, name: str, *, bounded: bool = True) -> None:
     """Copy all bytes, and raise an error if they exceed memory; the declared size may be wrong."""
     copied = 0
-    while block := stream.read(COPIED_BYTES):
+    while block := stream.read(UNPACKED_BLOCK_BYTES):
         copied += len(block)
         if bounded:
             refuse_beyond_memory(copied, f"{name!r}, unpacked,", _UNPACK)
