@@ -110,7 +110,7 @@ def _is_positive_semidefinite(case: _KernelCase) -> None:
 
 
 def _features_give_the_kernel(case: _KernelCase) -> None:
-    """⟨ψ(x), ψ(z)⟩ is the kernel if ψ is finite."""
+    """⟨ψ(x), ψ(z)⟩ is the kernel where ψ is finite."""
     feature_map = _map(case)
     assert feature_map is not None
     features = feature_map(case.X)
