@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this s
 
 
 def ring() -> None:
-    """What the timer does when it runs out."""
+    """Call the handler of the timer as when it runs out."""
     signal.raise_signal(signal.SIGALRM)
 
 

@@ -1,4 +1,4 @@
-"""Where two curves cross."""
+"""Crossovers of two curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which models are worse than the best beyond chance."""
+"""Tests of differences from the best model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model chooses in its fit is chosen by folds that part the rows as the splits do."""
+"""Choices of a model within its fit are made by folds that separate rows as the splits do."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_the_same_of_a_penalty_and_honest_scores_are_better_for_it() -> None:
 
 @pytest.mark.parametrize("name", ["Ridge", "LassoCV", "KernelRidge"])
 def test_penalties_of_regressions(name: str, tmp_path: Path) -> None:
-    """Where only the mean is to be learnt of other cases, the strongest penalty is best; copies suggest the weakest."""
+    """If other cases share only the mean, the strongest penalty is best; copies suggest the weakest."""
     rng = np.random.default_rng(2)
     X = copied(rng, 30)
     y = rng.normal(size=GROUPS)[CASES]

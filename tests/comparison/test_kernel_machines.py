@@ -1,4 +1,4 @@
-"""Which kernel machines take part, and up to how many rows."""
+"""Kernel machines that take part, and their limits of rows."""
 
 from __future__ import annotations
 

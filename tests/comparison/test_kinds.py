@@ -1,4 +1,4 @@
-"""What a model models, and who its counterpart is."""
+"""Kinds of models, and their counterparts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns are found to give the target away."""
+"""Detection of columns that give the target away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model comes first: the best by the measures in their order, with one exception, and failures last."""
+"""Order of models: by the measures in their order, with one exception, and failures last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is worth knowing beside the verdict."""
+"""Sentences besides the verdict."""
 
 from __future__ import annotations
 

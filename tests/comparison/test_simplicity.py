@@ -1,4 +1,4 @@
-"""How simple a fitted model is to use."""
+"""Simplicity of fitted models."""
 
 from __future__ import annotations
 

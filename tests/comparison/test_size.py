@@ -1,4 +1,4 @@
-"""How large a fitted model is."""
+"""Size of fitted models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model is recommended, by which rule, and how that is said."""
+"""The recommended model, the rule, and the sentences."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_simplest_model_within_chance_is_recommended(five: Comparison) -> No
     assert replace(five, entries=(top, blocked)).verdict().best is blocked
     chosen = replace(five, entries=(top, plain))
     assert chosen.entry() is plain
-    assert View(chosen).learnt == (plain, top)  # as sections show them
+    assert View(chosen).learning == (plain, top)  # as sections show them
 
 
 def test_the_only_model_that_beats_the_baseline_is_called_so(five: Comparison) -> None:
@@ -144,7 +144,7 @@ def of_noise() -> Comparison:
 
 
 def test_of_noise_nothing_is_recommended() -> None:
-    """Of models that learn from noise, half are right more often than guessing."""
+    """Half of the models that learn from noise are right more often than guessing."""
     comparison = of_noise()
     verdict = comparison.verdict()
     assert verdict.best is None
@@ -195,7 +195,7 @@ def test_scores_that_are_not_finite_recommend_nothing(five: Comparison) -> None:
 
 
 def test_models_that_were_not_finished_are_not_called_useless() -> None:
-    """That the baseline alone was done in time says nothing about the columns."""
+    """A comparison in which only the baseline was done in time is no evidence about the columns."""
     guess = compare(X, Y, models={"guess": DummyClassifier()}, cv=3)
     late = replace(guess, unfinished=("bayes", "lr"))
     (sentence,) = late.sentences()
@@ -287,7 +287,7 @@ def test_a_model_with_impossible_predictions_gives_way_to_one_near_it() -> None:
 
 
 def test_a_difference_that_does_not_matter_does_not_make_a_complex_model_necessary(five: Comparison) -> None:
-    """Of many rows it is beyond chance, and of few 10 % of the gain are less than its error."""
+    """With many rows it is beyond chance, and with few 10 % of the gain are less than its error."""
     guess = reached(five, "guess", [0.85, 0.86, 0.87], kind="baseline")
     complex_ = reached(five, "complex", [0.200, 0.210, 0.220], additive=False)
     plain = reached(five, "plain", [0.203, 0.213, 0.223])

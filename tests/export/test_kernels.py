@@ -71,7 +71,7 @@ def test_several_outputs() -> None:
 
 
 def test_rows_far_from_all_others() -> None:
-    """Where every kernel is 0 to a float, the nearest rows still decide."""
+    """If every kernel underflows to 0, the nearest rows still decide."""
     far = FEW + 1e3
     check(m.KernelBayes().fit(FEW, SPECIES), far)
     check(m.NadarayaWatson().fit(FEW, WIDTH), far)

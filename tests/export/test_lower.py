@@ -410,7 +410,7 @@ def test_exports_say_which_rows_they_do_not_predict() -> None:
         f"{remark} Their probabilities are NaN and their class is None."
     )
     graph = onnx.load_from_string(to_onnx(model))
-    assert graph.doc_string == f"{remark} Their probabilities are NaN, and their label means nothing."
+    assert graph.doc_string == f"{remark} Their probabilities are NaN, and their label is meaningless."
     with pytest.raises(ExportError, match=re.escape(reason)):
         to_sql(model, missing=True)
     narrow = m.LinearDiscriminantAnalysis().fit(WINE.data.iloc[:, :12], WINE.target)

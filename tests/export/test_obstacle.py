@@ -1,4 +1,4 @@
-"""What cannot be exported is known beforehand, with a reason."""
+"""Models that cannot be exported are recognised beforehand, with a reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_languages_that_are_left_are_named() -> None:
     assert obstacle(model, "sql") is None
     assert obstacle(model, "onnx") == (
         "Column 'city' cannot be exported: two of its values differ only in the number of spaces between words, which "
-        "ONNX cannot tell apart."
+        "ONNX cannot distinguish."
     )
     reason = obstacle(model)
     assert reason is not None

@@ -88,7 +88,7 @@ def test_refusals() -> None:
         LassoCV().fit(X, y)
     with pytest.raises(DataError, match="leaves out all have the weight zero"):
         LassoCV(alphas=3).fit(X, y[:, 0], np.repeat([0, 1], [4, 16]))
-    with pytest.raises(DataError, match="rows of a fold are none"):
+    with pytest.raises(DataError, match="a fold has no rows"):
         LassoCV(alphas=3, cv=[(range(10), range(10, 20))]).fit(X, y[:, 0], np.repeat([0, 1], [10, 10]))
     X[3, 1] = np.nan
     with pytest.raises(NonFiniteError, match="Column 'x1' has a missing value in row 3"):

@@ -149,7 +149,7 @@ def test_rows_that_are_impossible_are_named_even_where_they_are_not_flagged() ->
 
 
 def shares_of_the_height(ax: Any, scores: list[float]) -> np.ndarray:
-    """Where scores are on the paper, from 0 at the bottom to 1 at the top."""
+    """Return the positions of scores in the drawing, from 0 at the bottom to 1 at the top."""
     places = ax.transData.transform([[1.0, score] for score in scores])
     return ax.transAxes.inverted().transform(places)[:, 1]
 

@@ -1,4 +1,4 @@
-"""Which columns a model reads, whatever is built around it."""
+"""Columns that a model reads, alone or within wrappers."""
 
 from __future__ import annotations
 

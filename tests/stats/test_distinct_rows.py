@@ -25,7 +25,7 @@ def test_neither_cuts_nor_order_matter(most, cuts, seed):
     parts = sampled(np.split(rng.permutation(rows), sorted(cuts)), most)
     np.testing.assert_array_equal(parts.rows, whole.rows)
     np.testing.assert_array_equal(parts.weight, whole.weight)
-    assert parts.seen == whole.seen == 100
+    assert parts.n_rows == whole.n_rows == 100
 
 
 def test_all_rows_with_their_counts_where_there_is_room():

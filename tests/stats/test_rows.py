@@ -33,7 +33,7 @@ def test_of_equal_rows_as_many_go_as_are_named():
     rows = StoredRows.zero(2, 2).update(X, CODES)
     (left, _), _ = rows.remove(X[[2]], CODES[[2]]).by_group()
     np.testing.assert_array_equal(left, [[0.0, 1.0], [5.0, 5.0]])
-    with pytest.raises(UnseenRowsError, match=r"\[0\. 1\.\] was not seen"):
+    with pytest.raises(UnseenRowsError, match=r"\[0\. 1\.\] is to be forgotten more often than it was seen"):
         rows.remove(X[[0, 0, 0]], CODES[[0, 0, 0]])
 
 

@@ -144,7 +144,7 @@ class FusedSums:
 
     @cached_property
     def _free(self) -> bool:
-        """Whether 2^(−‖x − z‖²) is computed as 2^(−‖x‖²) 2^(2x·z) 2^(−‖z‖²), with one factor per pair."""
+        """True if 2^(−‖x − z‖²) is computed as 2^(−‖x‖²) 2^(2x·z) 2^(−‖z‖²), with one factor per pair."""
         if self.profile.name != "gaussian" or not self.by_products:
             return False
         return all(float(side.squares.max()) < LARGEST_FREE_EXPONENT for side in (self._left, self._right))

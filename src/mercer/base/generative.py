@@ -418,7 +418,7 @@ class GenerativeClassifier(StatisticClassifier):
         return weight / weight.sum() if self.priors is None else check_priors(self.priors, self.classes_)
 
     def _update_parameters(self) -> None:
-        """Set what depends on the priors; nothing else, so that `with_priors` refits nothing."""
+        """Set the attributes that depend on the priors, and no others, so that `with_priors` need not refit."""
         self.class_count_ = self.statistic_.weight
         self.class_prior_ = self._class_priors()
 

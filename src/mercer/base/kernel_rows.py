@@ -105,7 +105,7 @@ def check_kernel_rows(estimator: Any, kernel: Kernel, X: Any, y: Any = None, *, 
         things = list(X)
         if not things:
             raise EmptyDataError(
-                "Found array with 0 sample(s) while a minimum of 1 is required. X holds nothing to compare."
+                "Found array with 0 sample(s) while a minimum of 1 is required. X has no rows to compare."
             )
         return things if y is None else (things, check_responses(y, things, several=several))
     checked = check_rows(estimator, X, y, reset=reset, dtype=[np.float64, np.float32], **options)

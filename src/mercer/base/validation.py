@@ -196,7 +196,7 @@ def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: boo
 
 
 def check_table(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: bool = False) -> tuple[Any, Any]:
-    """Do as `check_rows` for columns of any type: return X as a table, nothing converted, and y as a vector of labels.
+    """Check rows with columns of any type; return X as a table, without conversion, and y as a vector of labels.
 
     `Encoded` rows are returned without any change where `codes` is True; otherwise they become a table of numbers.
     """
@@ -607,7 +607,7 @@ def weight_in_fold(train: Array, n: int, weight: Array | None) -> Array:
     chosen = chosen if weight is None else chosen * weight
     if not chosen.any():
         raise DataError(
-            "the rows of a fold are none, or all have the weight zero, so that there is nothing to learn from; use "
+            "a fold has no rows, or all its rows have the weight zero, so that there is nothing to learn from; use "
             "fewer folds, or shuffle them."
         )
     return chosen

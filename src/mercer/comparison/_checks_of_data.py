@@ -32,7 +32,7 @@ GAP_LEVEL = 0.001
 
 def check_duplicates(view: View) -> Iterator[CheckResult]:
     """Report scored rows that have a copy among the training rows."""
-    kinds = row_numbers(view.telling)
+    kinds = row_numbers(view.without_identifiers)
     targets = np.unique(view.comparison.task.truth, return_inverse=True)[1].reshape(-1)
     kinds = kinds * (targets.max(initial=0) + 1) + targets  # a copy of a row has its target, too
     tested = repeated = 0
@@ -172,7 +172,7 @@ def check_contradictions(view: View) -> Iterator[CheckResult]:
     """Report rows of different classes that are equal in all columns, of which no model can predict all correctly."""
     if not view.classification:
         return
-    kinds, truth = row_numbers(view.telling), view.comparison.task.truth
+    kinds, truth = row_numbers(view.without_identifiers), view.comparison.task.truth
     counts = np.zeros((kinds.max() + 1, len(view.labels)), dtype=int)
     np.add.at(counts, (kinds, truth), 1)
     wrong = int((counts.sum(axis=1) - counts.max(axis=1)).sum())

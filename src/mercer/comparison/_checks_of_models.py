@@ -121,7 +121,7 @@ def _as_numbers(values: Any) -> Any:
 
 def check_calibration(view: View) -> Iterator[CheckResult]:
     """Report probabilities of the best model that are off by more than chance, and by enough to matter."""
-    entry = view.best(probable=True) if view.classification else None
+    entry = view.best(probabilistic=True) if view.classification else None
     if entry is None:
         return
     proba, truth = view.probabilities(entry)
@@ -165,14 +165,14 @@ def _score_without_columns(view: View) -> float | None:
     """Return the first measure of a constant prediction: the class shares or the mean of the training rows."""
     task, values = view.comparison.task, []
     for train, test in view.comparison.splits:
-        learnt = task.truth[train]
+        known = task.truth[train]
         if view.classification:
-            shares = np.bincount(learnt, minlength=len(view.labels)) / len(learnt)
+            shares = np.bincount(known, minlength=len(view.labels)) / len(known)
             with np.errstate(divide="ignore"):
                 log_proba = np.tile(np.log(shares), (len(test), 1))
             forecast = Prediction(np.full(len(test), shares.argmax()), log_proba)
         else:
-            forecast = Prediction(np.full(len(test), learnt.mean()))
+            forecast = Prediction(np.full(len(test), known.mean()))
         values.append(task.scores(forecast, test, train)[task.metric.name])
     return float(np.mean(values)) if np.isfinite(values).all() else None
 

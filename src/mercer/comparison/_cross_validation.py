@@ -63,7 +63,7 @@ def cross_validate(
     inner: InnerFolds | None = None,
     shared: SharedFeatures | None = None,
 ) -> Entry:
-    """Fit and score a model on every split; its failure and its warnings become notes of its entry.
+    """Fit and score a model on every split; a failure or warnings become notes of its entry.
 
     `units` has the unit of each row: the held-out rows of one unit count as one observation of the scores.
     `before_split` is called before each split; `inner` receives the rows of each fit. `shared` caches the features that
@@ -101,8 +101,6 @@ def run_trial(
 
     The seconds include those of shared features that were computed for another model.
     """
-    from sklearn.base import clone
-
     train, test = split
     model = clone(entrant.model)
     features = None if shared is None else shared.of(model, entrant.table, split, task.y)
@@ -195,14 +193,14 @@ def _measure_calibration(held_out: Array, truth: Array) -> CalibrationError | No
 
 
 def _make_failed_entry(entrant: Entrant, task: Task, splits: list[Split], failure: str) -> Entry:
-    nothing = np.full(len(splits), np.nan)
+    undefined = np.full(len(splits), np.nan)
     return Entry(
         name=entrant.name,
         model=entrant.model,
         table=entrant.table,
         kind=entrant.kind,
         partner=entrant.partner,
-        scores={metric.name: nothing for metric in task.metrics},
+        scores={metric.name: undefined for metric in task.metrics},
         held_out=np.full((len(task.truth), *task.width), np.nan),
         notes=(failure,),
         failed=True,
@@ -297,7 +295,7 @@ def rank_entries(entries: Sequence[Entry], task: Task, overlap: float) -> tuple[
 
     Entries are ordered by the first measure, ties by the next. Entries whose first measure is missing or infinite come
     after the others, failures last. There is one exception: if a baseline has the best measure because all models are
-    overconfident, a model that is right significantly more often comes first, as its probabilities can be calibrated.
+    overconfident, a model of significantly higher accuracy comes first, because its probabilities can be calibrated.
     """
 
     def key(entry: Entry) -> tuple[Any, ...]:
@@ -309,16 +307,16 @@ def rank_entries(entries: Sequence[Entry], task: Task, overlap: float) -> tuple[
     notes = _note_missing_measures(order, task)
     if not order or order[0].kind != "baseline" or not isinstance(task, ClassificationTask):
         return tuple(order), notes
-    guess, *others = order
-    better = _find_better_deciders(guess, others, task, overlap)
+    baseline, *others = order
+    better = _find_more_accurate(baseline, others, task, overlap)
     if not better:
         return tuple(order), notes
     first = better[0]
     note = (
-        f"{first.name} comes before {guess.name} although its {task.metric.heading} is higher: it is right more often, "
-        f"beyond chance. Calibrate its probabilities ({CALIBRATION_ADVICE})."
+        f"{first.name} comes before {baseline.name} although its {task.metric.heading} is higher: it is right more "
+        f"often, beyond chance. Calibrate its probabilities ({CALIBRATION_ADVICE})."
     )
-    return (first, guess, *(entry for entry in others if entry is not first)), [note, *notes]
+    return (first, baseline, *(entry for entry in others if entry is not first)), [note, *notes]
 
 
 def _note_missing_measures(order: Sequence[Entry], task: Task) -> list[str]:
@@ -339,11 +337,11 @@ def _note_missing_measures(order: Sequence[Entry], task: Task) -> list[str]:
     return notes
 
 
-def _find_better_deciders(guess: Entry, others: Sequence[Entry], task: Task, overlap: float) -> list[Entry]:
-    """Return the models with probabilities that are right significantly more often than the baseline."""
+def _find_more_accurate(baseline: Entry, others: Sequence[Entry], task: Task, overlap: float) -> list[Entry]:
+    """Return the models with probabilities whose accuracy is significantly higher than that of the baseline."""
     able = [entry for entry in others if entry.probabilistic and not entry.failed]
     accuracy = next(metric for metric in task.metrics if metric.name == "accuracy")
-    found = [score_difference(entry, guess, accuracy, overlap) for entry in able]
+    found = [score_difference(entry, baseline, accuracy, overlap) for entry in able]
     adjusted = holm([each.p for each in found])
     return [
         entry for entry, each, p in zip(able, found, adjusted, strict=True) if p < SIGNIFICANCE_LEVEL and each.mean > 0
@@ -376,7 +374,7 @@ class CrossValidationRun:
         return SharedFeatures(len(self.splits))
 
     def run(self, entrants: list[Entrant]) -> None:
-        """Cross-validate the entrants in turn; on Ctrl-C `entries` has those that are done."""
+        """Cross-validate the entrants in turn; on Ctrl-C `entries` has those that are completed."""
         total = len(self.splits) * len(entrants)
         for place, entrant in enumerate(entrants):
             try:

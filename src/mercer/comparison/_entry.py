@@ -37,7 +37,7 @@ def measure_size(model: Any) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> size_of(np.zeros(1000)) > 8000
+    >>> measure_size(np.zeros(1000)) > 8000
     True
     """
     counter = _ByteCounter()
@@ -53,9 +53,9 @@ MAX_EXPORT_TERMS = 20_000
 
 
 class Simplicity(NamedTuple):
-    """How simple a fitted model is to use.
+    """Properties that make a fitted model simple to use.
 
-    `additive` is whether the score is a sum over columns, and hence explained exactly. `obstacle` is a sentence on why
+    `additive` is True if the score is a sum over columns, and hence explained exactly. `obstacle` is a sentence on why
     the model cannot be exported; None if it can be. `long_export` is a sentence on a long export; None if it is short.
     """
 
@@ -73,7 +73,7 @@ def assess_simplicity(model: Any, row: Any, *, most_terms: int = MAX_EXPORT_TERM
     Examples
     --------
     >>> from mercer import LogisticRegression
-    >>> simplicity_of(LogisticRegression().fit([[0.0], [2.0]], ["no", "yes"]), [[1.0]])
+    >>> assess_simplicity(LogisticRegression().fit([[0.0], [2.0]], ["no", "yes"]), [[1.0]])
     Simplicity(additive=True, obstacle=None, long_export=None)
     """
     from mercer.explanation.explanation import explain_exactly
@@ -125,15 +125,15 @@ class Entry:
     Attributes
     ----------
     name : str
-        The name it is listed by.
+        Name in the leaderboard.
     model : estimator
         The unfitted model; it tunes its parameters within each fit, on the rows of that fit.
     table : Table
         The columns that the model gets.
     kind : {"generative", "discriminative", "direct", "kernel", "density", "baseline", "reference"}
-        What the model describes: rows and target together; the target given the row; only the decision; a function in
-        the span of a kernel; densities by windows; nothing. A reference is another method scored on the same splits,
-        and is never recommended.
+        The kind of the model. In this order: the joint distribution of row and target; the target given the row; only
+        the decision; a function in the span of a kernel; densities by windows; the target without the row; another
+        method scored on the same splits, which is never recommended.
     partner : str or None
         Name of the listed counterpart: the other half of a generative-discriminative pair.
     scores : mapping from measure to array of shape (n_splits,)
@@ -149,7 +149,7 @@ class Entry:
         Seconds of a fit and of the prediction of the held-out rows, and bytes of the fitted model: the (lower) median
         over the splits.
     notes : tuple of str
-        Its warnings, or the reason why it failed.
+        Warnings of the model, or the reason why it failed.
     fitted : estimator or None
         The model fitted to all rows, once `Comparison.fitted` has been called.
     choice : ChosenParameter or None
@@ -203,7 +203,7 @@ class Entry:
 
     @property
     def answered(self) -> Array:
-        """True if each row has a prediction of a model fitted without it."""
+        """Mask of the rows that have a prediction of a model fitted without them."""
         return np.asarray(np.isfinite(self.held_out.reshape(len(self.held_out), -1)).all(axis=1))
 
     def mean(self, metric: str) -> float:

@@ -50,8 +50,8 @@ def _card_scores(found: Comparison, name: str) -> list[Score]:
         interval = found.interval(name, metric.name)
         if math.isfinite(interval.mean):
             low, high = (value if math.isfinite(value) else None for value in (interval.low, interval.high))
-            guess = None if baseline is None else baseline.mean(metric.name)
-            known = guess if guess is not None and math.isfinite(guess) else None
+            guess = math.nan if baseline is None else baseline.mean(metric.name)
+            known = guess if math.isfinite(guess) else None
             unit = found.unit if metric.in_units else ""
             scores.append(Score(metric.heading, float(interval.mean), low, high, known, unit))
     return scores
@@ -94,7 +94,7 @@ def to_strict_json(value: Any) -> Any:
 
     Examples
     --------
-    >>> strict({"a": np.array([1.0, np.nan]), 2: float("-inf")})
+    >>> to_strict_json({"a": np.array([1.0, np.nan]), 2: float("-inf")})
     {'a': [1.0, None], '2': '-inf'}
     """
     if isinstance(value, np.ndarray | np.generic):
@@ -134,7 +134,7 @@ def format_grid(grid: Grid) -> str:
     Examples
     --------
     >>> from mercer.report import Field
-    >>> print(grid_markdown(Grid("", (Field("name"), Field("price", ".2f")), (("a|b", 1.5),), ("In euros.",))))
+    >>> print(format_grid(Grid("", (Field("name"), Field("price", ".2f")), (("a|b", 1.5),), ("In euros.",))))
     | name | price |
     |---|--:|
     | a\\|b | 1.50 |

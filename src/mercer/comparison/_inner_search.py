@@ -89,7 +89,7 @@ class InnerFolds:
             self.splitter.splits = []
 
     def _split(self, rows: Array) -> list[Split]:
-        """Return the folds of rows, made once for all models: fewer with few groups or times, plain with only one."""
+        """Return the folds of rows, made once for all models."""
         key = rows.tobytes()
         if key not in self._splits_of_rows:
             question = self._task.take(rows)
@@ -99,7 +99,7 @@ class InnerFolds:
 
 
 def _split_if_possible(question: Task, groups: Any, times: Any) -> list[Split]:
-    """Return the first possible folds of decreasing demands; none if no folds are possible."""
+    """Return folds, two if groups or times are few, plain ones if there is only one; an empty list if all fail."""
     for folds, separated in ((INNER_FOLDS, True), (2, True), (INNER_FOLDS, False)):
         try:
             return make_splits(question, folds, 1, INNER_SEED, *((groups, times) if separated else ())).splits
@@ -125,7 +125,7 @@ class Tuned(BaseEstimator):
         Candidate values, safest first: the first one wins a tie.
     task : {"classification", "regression", "counts"}
         Determines the measure.
-    cv : Inner or None, default=None
+    cv : InnerSplitter or None, default=None
         Splitter that keeps groups whole or goes forward in time; by default plain folds.
 
     Attributes
@@ -158,7 +158,7 @@ class Tuned(BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         X = X if isinstance(X, np.ndarray) or hasattr(X, "tocsr") else np.asarray(X)
         self.best_value_ = self.values[int(np.argmin(self._losses(X, np.asarray(y))))]
-        self.best_estimator_ = self._with(self.best_value_).fit(X, y)
+        self.best_estimator_ = self._with_value(self.best_value_).fit(X, y)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -183,7 +183,7 @@ class Tuned(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         return self.model.__sklearn_tags__()
 
-    def _with(self, value: Any) -> Any:
+    def _with_value(self, value: Any) -> Any:
         return clone(self.model).set_params(**{self.parameter: value})
 
     def _losses(self, X: Any, y: Array) -> list[float]:
@@ -203,7 +203,7 @@ class Tuned(BaseEstimator):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit to all rows repeats warnings that matter
                 try:
-                    model = self._with(value).fit(X[train], question.y[train])
+                    model = self._with_value(value).fit(X[train], question.y[train])
                     loss = question.scores(question.forecast(model, X[test]), test, train)[question.metric.name]
                 except (ValueError, ArithmeticError):
                     return float("inf")

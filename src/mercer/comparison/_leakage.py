@@ -50,7 +50,7 @@ MAX_LEFT_OVER = 1e-6
 MAX_FITTED_COLUMNS = 300
 #: rows for each column of this fit
 ROWS_PER_FITTED_COLUMN = 3
-#: columns up to which each one is tried to be left out of this fit
+#: columns up to which this fit is tried without each of them
 MAX_TRIED_COLUMNS = 60
 #: columns listed in a sentence
 MAX_NAMED_LEAKS = 12
@@ -85,7 +85,7 @@ COMBINATION_REMEDY = (
 
 
 class LeakEvidence(NamedTuple):
-    """How much a column explains of the target by itself (0 to 1), and how, if it reveals the target."""
+    """The share of the target (0 to 1) that a column explains by itself, and how, if it reveals the target."""
 
     name: str
     strength: float
@@ -93,7 +93,7 @@ class LeakEvidence(NamedTuple):
 
 
 def check_leakage(view: View) -> Iterator[CheckResult]:
-    """Report columns that reveal the target by themselves, and then others that reveal almost as much."""
+    """Report columns that reveal the target by themselves; if there are any, also those that reveal almost as much."""
     trend = {column for found in check_time_series(view) for column in found.columns}
     certain = [found for found in _evidence(view) if found.how and found.name not in trend]
     for found in certain:
@@ -267,7 +267,7 @@ def _is_classes(view: View) -> bool:
 
 
 def _evidence(view: View) -> tuple[LeakEvidence, ...]:
-    """Return what each column reveals of the target by itself; computed once for a view."""
+    """Return the evidence of each column by itself, computed once for a view."""
     if view not in _EVIDENCE_CACHE:
         _EVIDENCE_CACHE[view] = tuple(_examine_columns(view))
     return _EVIDENCE_CACHE[view]
@@ -322,8 +322,8 @@ def _evidence_for_numbers(view: View, name: str, codes: Array, values: Array | N
     order = 0.0
     if values is not None:
         order = _rank_correlation(values[known], target)
-        straight = abs(float(np.corrcoef(values[known], target)[0, 1]))
-        if straight > 0.9999:
+        correlation = abs(float(np.corrcoef(values[known], target)[0, 1]))
+        if correlation > 0.9999:
             return LeakEvidence(name, 1.0, "its correlation with the target is 1")
         if abs(order) > MIN_RANK_CORRELATION:
             how = "in the same order as" if order > 0 else "in the opposite order of"
@@ -359,7 +359,9 @@ def _evidence_for_classes(
 ) -> LeakEvidence:
     known, classes = codes >= 0, view.target.astype(int)
     labels = [str(label) for label in view.comparison.task.labels.tolist()]  # type: ignore[attr-defined]
-    if (found := _evidence_of_one_value(name, ~known, classes, "it is missing", "it is known", labels, pure=0.0)).how:
+    if (
+        found := _evidence_of_one_value(name, ~known, classes, "it is missing", "it is known", labels, min_purity=0.0)
+    ).how:
         return found
     if only_gaps or known.sum() < MIN_LEAK_ROWS or known.mean() < 0.5:
         return LeakEvidence(name, 0.0)
@@ -380,7 +382,7 @@ def _evidence_for_classes(
         common = np.unique(codes)[np.argmax(np.unique(codes, return_counts=True)[1])]
         value = f"{numbers[codes == common][0]:g}"
         at = _evidence_of_one_value(
-            name, codes == common, classes, f"it is {value}", f"it is not {value}", labels, pure=MIN_PURITY
+            name, codes == common, classes, f"it is {value}", f"it is not {value}", labels, min_purity=MIN_PURITY
         )
         if at.how:
             return at
@@ -428,7 +430,7 @@ def _avoided_by_thresholds(values: Array, classes: Array) -> float:
 
 
 def _evidence_of_one_value(
-    name: str, at: Array, classes: Array, there: str, elsewhere: str, labels: list[str], *, pure: float
+    name: str, at: Array, classes: Array, case: str, other_case: str, labels: list[str], *, min_purity: float
 ) -> LeakEvidence:
     """Return the evidence if one value, or a gap, reveals the class: one side has (almost) only one class."""
     if min(at.sum(), (~at).sum()) < MIN_LEAK_ROWS_OF_CLASS:
@@ -440,10 +442,10 @@ def _evidence_of_one_value(
     (first, share), (second, rest) = sides
     right = (share * at.sum() + rest * (~at).sum()) / len(at)
     strength = max(0.0, _share_avoided(float(right), classes))
-    if first == second or strength < MIN_SHARE_OF_ONE_VALUE or max(share, rest) < pure:
+    if first == second or strength < MIN_SHARE_OF_ONE_VALUE or max(share, rest) < min_purity:
         return LeakEvidence(name, strength)
     how = (
-        f"where {there}, the target is {labels[first]!r} in {share:.1%} of {at.sum():,} rows, and where {elsewhere}, "
+        f"where {case}, the target is {labels[first]!r} in {share:.1%} of {at.sum():,} rows, and where {other_case}, "
         f"{labels[second]!r} in {rest:.1%} of {(~at).sum():,}"
     )
     return LeakEvidence(name, strength, how)
@@ -452,7 +454,7 @@ def _evidence_of_one_value(
 def _exact_terms(numbers: Array, target: Array, left_over: float = MAX_LEFT_OVER) -> dict[int, float]:
     """Return the weights of a few columns whose sum is the target, by orthogonal matching pursuit.
 
-    They leave at most the share `left_over` of the variance. The result is empty if no few columns do so.
+    They leave at most the share `left_over` of the variance. The result is empty if there are no such columns.
     """
     rows, complete = _select_complete(numbers)
     X, y = numbers[rows][:, complete], target[rows]

@@ -22,38 +22,38 @@ REFERENCE_MARK = " (reference)"
 UNCONVERGED_MARK = " †"
 
 
-def choose_models(models: Sequence[Any], invitation: ModelSelection, table: Table, task: Task) -> ModelSelection:
-    """Return the selected models with these names, and others prepared for the table; objects stay objects."""
+def choose_models(models: Sequence[Any], selection: ModelSelection, table: Table, task: Task) -> ModelSelection:
+    """Return the models with these names, from the selection or prepared for the table, and estimators as given."""
     given = [model for model in models if not isinstance(model, str)]
-    objects = iter(select_given(given, table).entrants)
+    estimators = iter(select_given(given, table).entrants)
     found: list[Entrant] = []
     for model in models:
-        called = find_by_name(model, invitation, table, task) if isinstance(model, str) else [next(objects)]
-        found += [each for each in called if each.name not in {one.name for one in found}]
-    absent = {each.name for each in invitation.entrants} - {each.name for each in found}
-    about_others = [
-        note for note in invitation.notes if note.startswith("Left out") or any(one in note for one in absent)
+        named = find_by_name(model, selection, table, task) if isinstance(model, str) else [next(estimators)]
+        found += [each for each in named if each.name not in {one.name for one in found}]
+    absent = {each.name for each in selection.entrants} - {each.name for each in found}
+    notes = [
+        note for note in selection.notes if not note.startswith("Left out") and not any(one in note for one in absent)
     ]
     # partners were found among all selected models
-    return ModelSelection(add_partners(found), [note for note in invitation.notes if note not in about_others])
+    return ModelSelection(add_partners(found), notes)
 
 
-def find_listed(name: str, invitation: ModelSelection) -> Entrant | None:
+def find_listed(name: str, selection: ModelSelection) -> Entrant | None:
     """Return the selected model listed by this name; None if there is none."""
     name = name.removesuffix(UNCONVERGED_MARK).strip().casefold()
-    return next((each for each in invitation.entrants if each.name.casefold() == name), None)
+    return next((each for each in selection.entrants if each.name.casefold() == name), None)
 
 
-def find_by_name(name: str, invitation: ModelSelection, table: Table, task: Task) -> list[Entrant]:
+def find_by_name(name: str, selection: ModelSelection, table: Table, task: Task) -> list[Entrant]:
     """Return the models with a name.
 
     A name may be, in this order: a name of the leaderboard; the class of selected models; the reference; a class of
     mercer; a model written as in Python, such as `SVC(C=10)`; a class of scikit-learn, or its path.
     """
-    if (listed := find_listed(name, invitation)) is not None:
+    if (listed := find_listed(name, selection)) is not None:
         return [listed]
     same_class = [
-        each for each in invitation.entrants if type(innermost(each.model)).__name__.casefold() == name.casefold()
+        each for each in selection.entrants if type(innermost(each.model)).__name__.casefold() == name.casefold()
     ]
     if same_class:
         return same_class
@@ -64,7 +64,7 @@ def find_by_name(name: str, invitation: ModelSelection, table: Table, task: Task
     classes = task.name in ("classification", "ordered")
     if (of_mercer := known.get(name.casefold())) is not None:
         if ("classification" if classes else "regression") not in traits_of(estimator_named(of_mercer)).tasks:
-            suits = [each.name for each in invitation.entrants]
+            suits = [each.name for each in selection.entrants]
             raise DataError(f"{of_mercer} is not a model for the task {task.name}. {did_you_mean(name, suits)}")
         return [_prepare_entrant(of_mercer, prepare_named(of_mercer, table.native, formats=table.formats), table)]
     if (written := parse_model(name)) is not None:
@@ -76,7 +76,7 @@ def find_by_name(name: str, invitation: ModelSelection, table: Table, task: Task
             raise DataError(f"{type(model).__name__} is not a model for the task {task.name}.")
         training = TrainingTable.of(table)
         return [Entrant(type(model).__name__, training.with_features(model, output="array"), table, kind_of(model))]
-    names = [*(each.name for each in invitation.entrants), *model_names()]
+    names = [*(each.name for each in selection.entrants), *model_names()]
     raise DataError(f"There is no model {name!r}. {did_you_mean(name, names)}")
 
 

@@ -82,7 +82,7 @@ SIGNIFICANCE_LEVEL = 0.05
 SCORE_ROUNDING = 1e-10
 #: ratio of mean losses above which their logarithms are tested as well
 MIN_LOSS_RATIO = 1.25
-#: factor of the variance of the covariance of targets and forecasts, as rows are forecast from each other
+#: factor of the variance of the covariance of targets and forecasts, because rows are forecast from each other
 SIGNAL_VARIANCE_FACTOR = 2.0
 
 
@@ -130,8 +130,8 @@ def interval_of(scores: Array, overlap: float, low: float = -math.inf, high: flo
 def difference_of(one: Array, other: Array, overlap: float) -> Difference:
     """Test by the corrected resampled t-test whether paired scores have the same mean; the difference is one − other.
 
-    If both are losses (negative) and one is at least `FAR_APART` times the other, the smaller p-value of this test
-    and of the same test of their logarithms counts.
+    If both are losses (negative) and one is at least `MIN_LOSS_RATIO` times the other, the smaller p-value of this
+    test and of the same test of their logarithms counts.
     """
     both = ~(np.isnan(one) | np.isnan(other))
     one, other = one[both], other[both]

@@ -88,7 +88,7 @@ class Splitting(NamedTuple):
 def make_splits(
     task: Task, folds: int, repeats: int, seed: int | None, groups: Any = None, times: Any = None
 ) -> Splitting:
-    """Split the rows into folds, `repeats` times; with groups kept whole; or forward in time."""
+    """Split the rows into folds, `repeats` times: at random, with groups kept whole, or forward in time."""
     task.check()
     check_repeats(repeats)
     if times is not None:
@@ -111,7 +111,7 @@ def _split_randomly(task: Task, folds: int, repeats: int, seed: int | None) -> S
     _check_folds(folds, most, "the rows of the largest class" if classes else "the rows")
     kind = StratifiedKFold if classes else KFold
     splits = _repeat_splits(kind, folds, repeats, seed, task.truth, None)
-    notes = _note_rare_classes(task, folds) + _note_unseen_classes(task, splits)
+    notes = _note_rare_classes(task, folds) + _note_absent_classes(task, splits)
     described = _describe_folds(folds, repeats, "stratified folds" if classes else "folds")
     return Splitting(splits, described, notes, _limit_units(np.arange(len(task.truth))))
 
@@ -132,7 +132,7 @@ def _split_by_groups(task: Task, folds: int, repeats: int, seed: int | None, gro
     note = f"The {len(names)} groups are kept whole: no model is scored on a group that it was fitted to."
     left = len(dealt) - len(splits)
     omitted = [f"{left} of {len(dealt)} splits were left out: their training rows have one class."] if left else []
-    notes = [note, *omitted, *_note_unseen_classes(task, splits)]
+    notes = [note, *omitted, *_note_absent_classes(task, splits)]
     return Splitting(splits, _describe_folds(folds, repeats, "folds of whole groups"), notes, _limit_units(codes))
 
 
@@ -163,7 +163,7 @@ def _split_forward(task: Task, folds: int, repeats: int, groups: Any, times: Any
         )
     note = "Every model is scored on rows that are later than all its training rows."
     described = f"{len(kept)} forward split{'s' if len(kept) > 1 else ''}"
-    return Splitting(kept, described, [note, *_note_unseen_classes(task, kept)], _blocks_of_time(ranks, kept))
+    return Splitting(kept, described, [note, *_note_absent_classes(task, kept)], _blocks_of_time(ranks, kept))
 
 
 def _limit_units(units: Array, most: int = 10_000) -> Array:
@@ -213,7 +213,7 @@ def _note_rare_classes(task: Task, folds: int) -> list[str]:
     return [f"Classes with fewer rows than the {folds} folds: {join_words(named, 5)}."]
 
 
-def _note_unseen_classes(task: Task, splits: list[Split]) -> list[str]:
+def _note_absent_classes(task: Task, splits: list[Split]) -> list[str]:
     return task.note_absent_classes(splits) if isinstance(task, ClassificationTask) else []
 
 

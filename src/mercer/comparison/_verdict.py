@@ -177,10 +177,10 @@ def _find_deciding_classifiers(comparison: Comparison, models: list[Entry], base
 def find_within_chance(comparison: Comparison, metric: Metric | None = None) -> list[Entry]:
     """Return the models that may be as good as the one with the best score, which comes first; without baselines.
 
-    They are not worse beyond chance, lie within the interval of the best score, and give up at most the share `MARGIN`
-    of its gain over the baseline, or one standard error: with few rows a missing significance is not enough to
-    recommend a model. With many rows even negligible differences are significant, so that models that give up at most
-    the share `TRIFLE` are included as well.
+    They are not worse beyond chance, lie within the interval of the best score, and give up at most the share
+    `MAX_GAIN_SHARE` of its gain over the baseline, or one standard error: with few rows, a difference that is not
+    significant is not enough to recommend a model. With many rows even negligible differences are significant, so that
+    models that give up at most the share `TRIFLING_GAIN_SHARE` are included as well.
     """
     models = [entry for entry in comparison.done if entry.kind != "baseline"]
     metric = metric or _first_measure(comparison, models)
@@ -265,7 +265,7 @@ def _beats_baseline(comparison: Comparison, metric: Metric, entry: Entry, baseli
 
 
 def decides_better(comparison: Comparison, entry: Entry, baseline: Entry) -> bool:
-    """Return whether a model is ranked before a baseline with the better measure, because it is right more often."""
+    """Return whether a model is ranked before a baseline of better score, because its accuracy is higher."""
     metric, order = comparison.task.metric, comparison.done
     if entry not in order:
         return False

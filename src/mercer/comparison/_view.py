@@ -80,7 +80,7 @@ class View:
         return self.comparison.table.take(self.rows)
 
     @cached_property
-    def telling(self) -> Table:
+    def without_identifiers(self) -> Table:
         """All rows, without identifier columns."""
         table = self.comparison.table
         kept = [column.name for column in self.schema if column.kind is not Kind.IDENTIFIER]
@@ -118,16 +118,16 @@ class View:
         return self.comparison.done
 
     @cached_property
-    def probable(self) -> tuple[Entry, ...]:
+    def probabilistic(self) -> tuple[Entry, ...]:
         """Scored entries with probabilities."""
         return tuple(entry for entry in self.ranked if entry.probabilistic)
 
     @cached_property
-    def learnt(self) -> tuple[Entry, ...]:
+    def learning(self) -> tuple[Entry, ...]:
         """Entries with probabilities that depend on the row: the recommended one, then the others by score."""
-        learning = [entry for entry in self.probable if entry.kind != "baseline"]
-        first = self.comparison.entry() if learning else None
-        return tuple(sorted(learning, key=lambda entry: entry is not first))
+        entries = [entry for entry in self.probabilistic if entry.kind != "baseline"]
+        first = self.comparison.entry() if entries else None
+        return tuple(sorted(entries, key=lambda entry: entry is not first))
 
     def held_out(self, entry: Entry) -> tuple[Array, Array]:
         """Return the held-out predictions of a model, and the target of these rows."""
@@ -186,12 +186,14 @@ class View:
         if entry.name not in self._drivers:
             model = self.fitted(entry)
             if model is not None:
-                self._drivers[entry.name] = drivers(model, self.shown(entry), max_evaluations=self.evaluations(entry))
+                self._drivers[entry.name] = drivers(
+                    model, self.rows_for(entry), max_evaluations=self.evaluations(entry)
+                )
             else:
                 self._drivers[entry.name] = []
         return self._drivers[entry.name]
 
-    def shown(self, entry: Entry, rows: Array | None = None) -> Any:
+    def rows_for(self, entry: Entry, rows: Array | None = None) -> Any:
         """Return rows of the table (by default the sampled ones) in the form that the entry's model gets."""
         return entry.table.take_native(self.rows if rows is None else rows)
 
@@ -201,9 +203,9 @@ class View:
         learning = [entry for entry in self.ranked if entry.kind not in ("baseline", "reference")]
         return sorted(learning, key=lambda entry: entry.name != first)
 
-    def best(self, *, probable: bool = False) -> Entry | None:
+    def best(self, *, probabilistic: bool = False) -> Entry | None:
         """Return the recommended entry, or else the best by score (with probabilities) that is not a baseline."""
-        entries = self.probable if probable else self.ranked
+        entries = self.probabilistic if probabilistic else self.ranked
         recommended = self.comparison.verdict().best
         if recommended is not None and (chosen := [each for each in entries if each.name == recommended.name]):
             return chosen[0]

@@ -1,7 +1,7 @@
 """Assumption checks: short tests of data and models, each with a permanent code, a sentence and a remedy.
 
-The codes are documented in docs/guides/assumption-checks.md. Codes 1xx are about the data, 2xx about what models assume
-of them, 3xx about fitted models. A code is never reused. A check that does not apply to the data and models of a
+The codes are documented in docs/guides/assumption-checks.md. Codes 1xx are about the data, 2xx about assumptions of
+models, 3xx about fitted models. A code is never reused. A check that does not apply to the data and models of a
 comparison is not listed as passed (`is_applicable`).
 """
 
@@ -45,10 +45,10 @@ ASSUMPTION_CHECKS = (
     AssumptionCheck("MRC102", "rare class", "warning", data.check_rare_classes),
     AssumptionCheck("MRC103", "leakage", "error", leakage.check_leakage),
     AssumptionCheck("MRC104", "mostly missing", "warning", data.check_mostly_missing),
-    AssumptionCheck("MRC105", "says nothing", "note", data.check_uninformative_columns),
+    AssumptionCheck("MRC105", "uninformative columns", "note", data.check_uninformative_columns),
     AssumptionCheck("MRC106", "contradictions", "note", data.check_contradictions),
     AssumptionCheck("MRC107", "few rows", "warning", data.check_few_rows),
-    AssumptionCheck("MRC108", "missing tells", "note", data.check_informative_gaps),
+    AssumptionCheck("MRC108", "informative gaps", "note", data.check_informative_gaps),
     AssumptionCheck("MRC109", "too good to be true", "warning", leakage.check_too_good),
     AssumptionCheck("MRC110", "combination gives the target away", "error", leakage.check_combinations),
     AssumptionCheck("MRC111", "time series", "warning", data.check_time_series),
@@ -147,11 +147,11 @@ def is_applicable(code: str, view: View) -> bool:
     return code not in _CONDITIONS or _CONDITIONS[code](view)
 
 
-def _classes(view: View) -> bool:
+def _has_classes(view: View) -> bool:
     return view.classification
 
 
-def _several_amounts(view: View) -> bool:
+def _has_several_amounts(view: View) -> bool:
     return not view.sparse and len(view.amounts) > 1
 
 
@@ -170,20 +170,20 @@ def _has_model_with(*attributes: str) -> Callable[[View], bool]:
 
 
 _CONDITIONS: dict[str, Callable[[View], bool]] = {
-    "MRC102": _classes,
+    "MRC102": _has_classes,
     "MRC104": _has_gaps,
-    "MRC106": _classes,
+    "MRC106": _has_classes,
     "MRC108": _has_gaps,
-    "MRC201": _classes,
-    "MRC202": _several_amounts,
+    "MRC201": _has_classes,
+    "MRC202": _has_several_amounts,
     "MRC203": lambda view: view.comparison.task.name == "counts",
-    "MRC204": lambda view: _classes(view) and _several_amounts(view),
-    "MRC205": lambda view: _classes(view) and bool(view.amounts),
-    "MRC206": lambda view: _classes(view) and _several_amounts(view),
+    "MRC204": lambda view: _has_classes(view) and _has_several_amounts(view),
+    "MRC205": lambda view: _has_classes(view) and bool(view.amounts),
+    "MRC206": lambda view: _has_classes(view) and _has_several_amounts(view),
     "MRC207": lambda view: view.comparison.task.name in ("regression", "amounts"),
     "MRC302": _has_model_with("kernel_", "dual_coef_"),
     "MRC303": _has_model_with("bandwidth_"),
     "MRC304": lambda view: any(entry.choice is not None for entry in view.ranked),
-    "MRC305": lambda view: _classes(view) and bool(view.probable),
+    "MRC305": lambda view: _has_classes(view) and bool(view.probabilistic),
     "MRC307": _has_model_with("kernel_", "dual_coef_"),
 }

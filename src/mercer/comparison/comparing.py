@@ -148,7 +148,7 @@ def compare(
     Raises
     ------
     ComparisonInterrupted
-        On Ctrl-C (it is a `KeyboardInterrupt`): its `comparison` has the models that were done.
+        On Ctrl-C (it is a `KeyboardInterrupt`): its `comparison` has the models that were completed.
 
     Examples
     --------

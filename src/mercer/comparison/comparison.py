@@ -41,7 +41,7 @@ class Comparison:
     task : Task
         How the target is read, and why (`task.reason`); `task.labels`, `task.metrics`, `task.truth`.
     table : Table
-        The rows as they came.
+        The rows as given.
     y : array of shape (n_rows,)
         The target as the models get it.
     splits : list of (train, test)

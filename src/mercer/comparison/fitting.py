@@ -42,7 +42,7 @@ def fit_named(
     Models may also be written as in Python: `SVC(C=10)`. The task, by default that of `compare`, determines the family
     and the penalty of a GLM without a family, as in a comparison.
     """
-    aside: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal, "seed": seed}
+    wrappers: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal, "seed": seed}
     settings = dict(settings or {})
     refuse_clock_times(X)
     table = Table.of(X, dates=True)
@@ -52,32 +52,32 @@ def fit_named(
     by_task = cls is not None and traits_of(cls).set_by_task not in ("", *settings)
     # a fit of one pass is the same with and without a comparison, and supports `merge` and `forget`
     if cls is not None and (traits_of(cls).is_one_pass or (settings and not by_task)):
-        return _set_task(fit_model(name, X, y, settings=settings, **aside), tasks)
+        return _set_task(fit_model(name, X, y, settings=settings, **wrappers), tasks)
     listed: list[str] = []
     for each in tasks:
-        invitation = select_suitable(table, Question.of(each, None))
-        if (entrant := find_listed(name, invitation)) is not None:
+        selection = select_suitable(table, Question.of(each, None))
+        if (entrant := find_listed(name, selection)) is not None:
             set_parameters(innermost(entrant.model), settings)
-            return _fit_entrant(entrant, each, **aside)
-        if by_task and each is tasks[0] and (entrant := _find_first(cls, invitation)) is not None:
+            return _fit_entrant(entrant, each, **wrappers)
+        if by_task and each is tasks[0] and (entrant := _find_first(cls, selection)) is not None:
             set_parameters(innermost(entrant.model), settings)
-            found = _fit_entrant(entrant, each, **aside)
+            found = _fit_entrant(entrant, each, **wrappers)
             note = f"{name} stands for {entrant.name}, because the target is read as {describe_values(each.name)}."
             return replace(found, notes=(note, *found.notes))
-        listed += [one.name for one in invitation.entrants if one.name not in listed]
+        listed += [one.name for one in selection.entrants if one.name not in listed]
     if name in known:
-        return _set_task(fit_model(name, X, y, settings=settings, **aside), tasks)
+        return _set_task(fit_model(name, X, y, settings=settings, **wrappers), tasks)
     if find_sklearn(name.removesuffix(REFERENCE_MARK)) is not None:
         raise DataError(f"{name} is a model of scikit-learn, which a model file cannot hold. Fit it in Python.")
     if (model := parse_model(name)) is not None:
         set_parameters(model, settings)
-        return _set_task(fit_model(type(model).__name__, X, y, prepared=prepare_model(model, X), **aside), tasks)
+        return _set_task(fit_model(type(model).__name__, X, y, prepared=prepare_model(model, X), **wrappers), tasks)
     raise DataError(f"There is no model {name!r}. {did_you_mean(name, [*listed, *known])}")
 
 
-def _find_first(cls: type | None, invitation: ModelSelection) -> Entrant | None:
+def _find_first(cls: type | None, selection: ModelSelection) -> Entrant | None:
     """Return the first model of a class in a comparison: for GLMs, the one with the family of the task."""
-    return next((each for each in invitation.entrants if type(innermost(each.model)) is cls), None)
+    return next((each for each in selection.entrants if type(innermost(each.model)) is cls), None)
 
 
 def _set_task(found: PreparedModel, tasks: list[Task]) -> PreparedModel:

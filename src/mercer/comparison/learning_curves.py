@@ -225,7 +225,7 @@ def find_crossover(sizes: Array, first: Array, second: Array) -> Crossover:
     Examples
     --------
     >>> first, second = np.array([[0.2], [0.2], [0.2]]), np.array([[0.4], [0.3], [0.1]])
-    >>> print(crossover_of(np.array([10, 100, 1000]), first, second))
+    >>> print(find_crossover(np.array([10, 100, 1000]), first, second))
     316
     """
     with np.errstate(invalid="ignore"):  # ∞ − ∞ is NaN: neither is ahead
@@ -261,7 +261,7 @@ def _mean_differences(ahead: Array) -> Array:
 
 
 def _crossing(sizes: Array, ahead: Array) -> float:
-    """Return the size at which the difference becomes positive for good, by interpolation of logarithms."""
+    """Return the size from which the difference stays positive, by interpolation of logarithms."""
     known = ~np.isnan(ahead)
     sizes, ahead = sizes[known], ahead[known]
     behind = np.flatnonzero(ahead <= 0)
@@ -364,9 +364,9 @@ class LearningCurves:
 
     def sentences(self) -> tuple[str, ...]:
         """Return sentences on the crossover and on the largest size."""
-        return (self._about_crossover(), self._about_the_end())
+        return (self._describe_crossover(), self._describe_largest_size())
 
-    def _about_crossover(self) -> str:
+    def _describe_crossover(self) -> str:
         first, second = self.names
         at = self.crossover_
         if not np.isfinite(self.errors).all(axis=0).any():
@@ -380,7 +380,7 @@ class LearningCurves:
         below = f"{first} has" if at.once else "now one has, now the other"
         return f"{second} has the smaller error from about {at} rows on; below, {below}."
 
-    def _about_the_end(self) -> str:
+    def _describe_largest_size(self) -> str:
         mean, low, high, _, _ = self.difference()
         if not np.isfinite(mean):
             return "Fits failed at the largest size, so there is no difference."
@@ -570,7 +570,7 @@ class _CurveTrials:
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
                     try:
-                        measured = self._fitted(model, self.tables[position], train[:size], test)
+                        measured = self._measure(model, self.tables[position], train[:size], test)
                     except Exception as failure:
                         self._messages.setdefault((name, "failed"), []).append(describe_problem(failure))
                         continue
@@ -579,7 +579,7 @@ class _CurveTrials:
                 where = position, place, repeat
                 self.errors[where], self.losses[where], self.seconds[where] = measured
 
-    def _fitted(self, model: Any, rows: _CurveRows, train: Array, test: Array) -> tuple[float, float, float]:
+    def _measure(self, model: Any, rows: _CurveRows, train: Array, test: Array) -> tuple[float, float, float]:
         from sklearn.base import clone
 
         X, fresh = rows.take(train), clone(model)

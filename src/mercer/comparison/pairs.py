@@ -183,7 +183,7 @@ def counterpart(model: Any, *, naive: bool = False) -> Any:
     if half == "linear":
         return _make_pipeline(model, _generative_steps(before, naive=naive))
     if half == "kernelized":
-        return _make_pipeline(model, _of_kernel(before))
+        return _make_pipeline(model, _kernel_steps(before))
     if half:
         return _make_pipeline(model, _discriminative_steps(half, before, last))
     raise NoCounterpartError(f"{type(last).__name__} has no counterpart: {_reason(last)}.")
@@ -325,14 +325,14 @@ def _generative_steps(before: Steps, *, naive: bool) -> Steps:
 
 
 def _drop_signs(before: Steps) -> Steps:
-    """Let hashed words have counts of 0 or more, which a multinomial distribution needs."""
+    """Make hashed words counts of 0 or more, which a multinomial distribution needs."""
     for _, step in before:
         if hasattr(step, "alternate_sign") and _traits_of_type(step).makes == "words":
             step.set_params(alternate_sign=False)
     return before
 
 
-def _of_kernel(before: Steps) -> Steps:
+def _kernel_steps(before: Steps) -> Steps:
     from mercer.density import KernelBayes
 
     return [*before, ("windows", KernelBayes())]

@@ -1,4 +1,4 @@
-"""Measure how missing and noisy values affect models (the claims of lecture 2)."""
+"""Measure the effect of missing and noisy values on models (the claims of lecture 2)."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ class Corruptible:
         """Return rows unchanged."""
         return self.table.take(rows).native
 
-    def damaged(self, damage: str, rows: Array, amount: float, scale: Array, rng: np.random.Generator) -> Any:
+    def damage(self, kind: str, rows: Array, amount: float, scale: Array, rng: np.random.Generator) -> Any:
         """Return rows with values removed ("missing") or with noise."""
-        return self.removed(rows, amount, rng) if damage == "missing" else self.noisy(rows, amount, scale, rng)
+        return self.remove_values(rows, amount, rng) if kind == "missing" else self.add_noise(rows, amount, scale, rng)
 
-    def removed(self, rows: Array, share: float, rng: np.random.Generator) -> Any:
+    def remove_values(self, rows: Array, share: float, rng: np.random.Generator) -> Any:
         """Return rows in which each value is missing with probability `share`."""
         part = self.table.take(rows)
         gone = rng.random(part.shape) < share
         return _rebuild(part, lambda j, column: _remove_values(column, gone[:, j]))
 
-    def noisy(self, rows: Array, amount: float, scale: Array, rng: np.random.Generator) -> Any:
+    def add_noise(self, rows: Array, amount: float, scale: Array, rng: np.random.Generator) -> Any:
         """Return rows with normal noise of `amount` standard deviations (`scale`) in each measured column."""
         part = self.table.take(rows)
         noise = amount * scale * rng.standard_normal((part.n_rows, len(self.measured)))
@@ -349,15 +349,15 @@ class _StressTrials:
     def run(self, repeat: int, train: Array, test: Array, rng: np.random.Generator) -> None:
         known, truth = self.task.y[train], self.task.codes[test]
         clean, scale = self.rows.rows(train), self.rows.scale(train)
-        models = {} if self.where != "test" else {name: self._fitted(name, clean, known) for name in self.models}
+        models = {} if self.where != "test" else {name: self._fit(name, clean, known) for name in self.models}
         for damage in DAMAGES:
             for place, amount in enumerate(self.amounts[damage].tolist()):
-                fitted_to = clean if self.where == "test" else self.rows.damaged(damage, train, amount, scale, rng)
-                as_it_is = self.where == "train"
-                X = self.rows.rows(test) if as_it_is else self.rows.damaged(damage, test, amount, scale, rng)
+                fitted_to = clean if self.where == "test" else self.rows.damage(damage, train, amount, scale, rng)
+                is_unchanged = self.where == "train"
+                X = self.rows.rows(test) if is_unchanged else self.rows.damage(damage, test, amount, scale, rng)
                 for position, name in enumerate(self.models):
-                    model = models[name] if self.where == "test" else self._fitted(name, fitted_to, known)
-                    self.measured[damage][position, place, repeat] = self._measured(name, model, X, truth)
+                    model = models[name] if self.where == "test" else self._fit(name, fitted_to, known)
+                    self.measured[damage][position, place, repeat] = self._measure(name, model, X, truth)
 
     def result(self, repeats: int) -> Stress:
         """Return the result of the completed repeats."""
@@ -367,7 +367,7 @@ class _StressTrials:
         measured = {damage: values[:, :, :repeats] for damage, values in self.measured.items()}
         return Stress(tuple(self.models), self.amounts, measured, self.where, self.n_test, tuple(notes))
 
-    def _fitted(self, name: str, X: Any, y: Array) -> Any:
+    def _fit(self, name: str, X: Any, y: Array) -> Any:
         """Return the fitted model, or None with a note if it cannot be fitted."""
         self.progress(self.done, self.total, name)
         self.done += 1
@@ -382,7 +382,7 @@ class _StressTrials:
             self._note(name, f"not fitted: {describe_problem(failure)}")
             return None
 
-    def _measured(self, name: str, model: Any, X: Any, truth: Array) -> tuple[float, float, float]:
+    def _measure(self, name: str, model: Any, X: Any, truth: Array) -> tuple[float, float, float]:
         if model is None:
             return np.nan, np.nan, np.nan
         try:

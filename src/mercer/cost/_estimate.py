@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -21,7 +22,6 @@ from mercer._memory import MAX_MEMORY_SHARE, available_bytes, gigabytes
 from mercer._threads import thread_count
 from mercer.base.kernel_choice import sample_row_numbers
 from mercer.base.sources import is_source, source_of
-from mercer.cost._cost import Cost
 from mercer.cost.work import work_of
 from mercer.data.sources.base import Source
 from mercer.data.sources.memory import MemorySource
@@ -42,6 +42,26 @@ MEASUREMENT_SECONDS = 0.015
 N_TIMED_KERNEL_ROWS = 640
 #: number of rows and columns of the product of matrices that is timed
 TIMED_PRODUCT_SIZE = 512
+#: maximum time in seconds of an exact fit with `approximate="auto"`
+MAX_EXACT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Time and memory of a fit, whether the memory suffices, and a sentence with all of it."""
+
+    seconds: float
+    bytes: float
+    fits: bool
+    sentence: str
+
+    @property
+    def bearable(self) -> bool:
+        """True if the fit has enough memory and takes little time, so that `approximate="auto"` is exact."""
+        return self.fits and self.seconds <= MAX_EXACT_SECONDS
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
 def _estimate_source(model: Any, source: Source) -> Cost:
@@ -52,8 +72,8 @@ def _estimate_source(model: Any, source: Source) -> Cost:
     fitted, computing = _time_call(lambda: _fit_clone(model, sample))
     passes = _count_passes(fitted)
     rows = first.n_rows if source.n_rows is None else source.n_rows
-    of_chunk = passes * reading + computing * first.n_rows / (sample.n_rows * thread_count())
-    seconds = of_chunk * rows / first.n_rows
+    chunk_seconds = passes * reading + computing * first.n_rows / (sample.n_rows * thread_count())
+    seconds = chunk_seconds * rows / first.n_rows
     X = first.X
     chunk_bytes = float(getattr(X, "nbytes", 0) or 8 * X.shape[0] * X.shape[1])
     held, left = (thread_count() + N_CHUNKS_AHEAD) * chunk_bytes, available_bytes()
@@ -138,7 +158,7 @@ def _estimate_rows(model: Any, X: Any) -> Cost:
         f"{type(model).__name__} on {count(X):,} rows: about {seconds:.2g} s and {gigabytes(work.memory)} of memory, "
         f"of which {gigabytes(left)} are left; by {work.path}."
     )
-    return Cost(seconds, work.memory, fits, sentence if fits else f"{sentence} It does not fit: {work.instead}.")
+    return Cost(seconds, work.memory, fits, sentence if fits else f"{sentence} It does not fit: {work.remedy}.")
 
 
 def entries_per_second(kernel: Kernel, X: Any) -> float:

@@ -97,7 +97,7 @@ class Work:
     entries: float = 0.0  # entries of a kernel matrix that are computed
     traffic: float = 0.0  # bytes that are read from memory
     kernel: Kernel | None = None
-    instead: str = FEWER_ROWS_REMEDY  # remedy if the memory does not suffice
+    remedy: str = FEWER_ROWS_REMEDY  # if the memory does not suffice
 
 
 def work_of(model: Any, X: Any) -> Work:
@@ -145,7 +145,7 @@ def kernel_ridge(model: Any, X: Any) -> Work:
 
 
 def _beyond_memory(model: Any, X: Any, kernel: Kernel) -> Work:
-    """Return the work of steps that compute anew the tiles that do not fit into memory, and of three in float64."""
+    """Return the work of steps that compute the tiles beyond memory each time, and of three steps in float64."""
     n = float(count(X))
     pivots = pivots_beyond_memory(int(n))
     steps = _steps(model, X, kernel, pivots)
@@ -177,7 +177,7 @@ def support_vectors(model: Any, X: Any) -> Work:
             entries=n * M + features.examined * M,
             traffic=SVM_FEATURE_PASSES * 8 * n * M,
             kernel=_kernel(model.kernel),
-            instead=REMEDY_FOR_FEATURES,
+            remedy=REMEDY_FOR_FEATURES,
         )
     memory = 1e6 * float(model.cache_size) + _bytes(X)
     return Work("decomposition, with a cache of rows", memory, 0.0, COMPUTED_SHARE * n**2, 0.0, _kernel(model.kernel))
@@ -216,7 +216,8 @@ def _count_of(transformer: Any, X: Any) -> FeatureWork:
 def on_features(X: Any, kernel: Kernel | None, features: FeatureWork, passes: int, tuned: int = 0) -> Work:
     """Return the work of choosing features, of the Gram matrix of a sample, and of passes over all rows.
 
-    A penalty that is chosen among `tuned` widths takes the Gram matrix of all rows, and one more pass for their errors.
+    A penalty that is chosen for each of `tuned` widths needs the Gram matrix of all rows, and one more pass for their
+    errors.
     """
     n, M = float(count(X)), float(features.count)
     kept = 4 * n * M if 4 * n * M <= TileOptions().stored_share * available_bytes() else 0.0
@@ -242,7 +243,7 @@ def windows(model: Any, X: Any) -> Work:
     """Return the work of densities and regressions with a kernel around each row: the choice of the widths."""
     size = _bytes(X)
     path, flops = _choosing_widths(model.bandwidth, float(count(X)))
-    return Work(path, 2 * size, flops, traffic=NEWTON_STEPS * size, instead=REMEDY_FOR_ROWS)
+    return Work(path, 2 * size, flops, traffic=NEWTON_STEPS * size, remedy=REMEDY_FOR_ROWS)
 
 
 def _choosing_widths(bandwidth: Any, n: float) -> tuple[str, float]:
@@ -304,9 +305,9 @@ def linear(model: Any, X: Any) -> Work:
     smaller = min(n, d)
     gram = size / 8 * smaller
     if gram > DESCENT_PASSES * size:  # too many columns for a Gram matrix
-        return Work("passes over the rows", size + 8 * d, traffic=DESCENT_PASSES * size, instead=REMEDY_FOR_ROWS)
+        return Work("passes over the rows", size + 8 * d, traffic=DESCENT_PASSES * size, remedy=REMEDY_FOR_ROWS)
     memory = size + 16 * smaller**2
-    return Work("sums over the rows", memory, NEWTON_STEPS * gram, traffic=NEWTON_STEPS * size, instead=REMEDY_FOR_ROWS)
+    return Work("sums over the rows", memory, NEWTON_STEPS * gram, traffic=NEWTON_STEPS * size, remedy=REMEDY_FOR_ROWS)
 
 
 def _kernel(kernel: Any) -> Kernel | None:

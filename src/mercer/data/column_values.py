@@ -114,7 +114,7 @@ class ColumnValues:
 
     @property
     def fractional(self) -> bool:
-        """Whether the values are numbers that are not all whole, or days."""
+        """True if the values are numbers that are not all whole, or days."""
         return self.labels is None or (self.kind is Kind.NUMBER and not self.present)
 
     @property
@@ -157,7 +157,7 @@ class ColumnValues:
 
     @property
     def _may_be_whole(self) -> bool:
-        """Whether labels are possible; a block without a value does not exclude them."""
+        """True if labels are possible; a block without a value does not exclude them."""
         return self.labels is not None or (self.kind is Kind.NUMBER and not self.present)
 
     def bounded(self) -> Self:

@@ -244,7 +244,7 @@ class Naming:
 
     @property
     def is_entity(self) -> bool:
-        """Whether the name is one of identifiers that may occur in several rows: user_id, movieId, PID."""
+        """True if the name is one of identifiers that may occur in several rows: user_id, movieId, PID."""
         if not self.given or not self.words:
             return False
         last = self.words[-1]
@@ -252,12 +252,12 @@ class Naming:
 
     @property
     def is_number(self) -> bool:
-        """Whether the name is one of numbers that represent something (provnum, acct_nbr) or of counts (kidsnum)."""
+        """True if the name is one of numbers that represent something (provnum, acct_nbr) or of counts (kidsnum)."""
         return self.given and bool(self.words) and self.words[-1].endswith(("num", "nbr"))
 
     @property
     def is_row_number(self) -> bool:
-        """Whether the name is one of row numbers, if all values are different: case, obs, nr, Unnamed: 0."""
+        """True if the name is one of row numbers, if all values are different: case, obs, nr, Unnamed: 0."""
         if not self.given or self.is_time:
             return False
         return not self.name.strip() or (
@@ -266,17 +266,17 @@ class Naming:
 
     @property
     def is_name(self) -> bool:
-        """Whether the name is one of names: fake_first_name, surname, rownames."""
+        """True if the name is one of names: fake_first_name, surname, rownames."""
         return bool(self.words) and self.words[-1].endswith(("name", "names"))
 
     @property
     def is_axis(self) -> bool:
-        """Whether the name is one of quantities measured at equal steps by design: wavelength, temperature_c, depth."""
+        """True if the name is one of quantities measured at equal steps by design: wavelength, temperature_c, depth."""
         return any(word.rstrip("s") in AXIS_WORDS for word in self.words)
 
     @property
     def is_time(self) -> bool:
-        """Whether the name is one of time or another meaningful sequence."""
+        """True if the name is one of time or another meaningful sequence."""
         return any(word.rstrip("s") in TIME_WORDS for word in self.words) or self.words == ["t"]
 
 

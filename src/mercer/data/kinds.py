@@ -44,5 +44,5 @@ class Kind(Enum):
 
     @property
     def numeric(self) -> bool:
-        """Whether the column can be read as numbers."""
+        """True if the column can be read as numbers."""
         return self not in (Kind.CATEGORY, Kind.TEXT)

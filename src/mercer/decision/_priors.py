@@ -69,7 +69,7 @@ class PriorShift(NamedTuple):
 
     @property
     def shifted(self) -> bool:
-        """Whether the test rejects the trained priors at a level of 5 %."""
+        """True if the test rejects the trained priors at a level of 5 %."""
         return self.p_value < 0.05
 
     def sentence(self) -> str:

@@ -176,7 +176,7 @@ class CalibrationError(NamedTuple):
 
     @property
     def matters(self) -> bool:
-        """Whether calibration is worthwhile: the error is significant and large enough to change a decision."""
+        """True if calibration is worthwhile: the error is significant and large enough to change a decision."""
         return self.p_value <= 0.05 and self.error > NEGLIGIBLE_CALIBRATION_ERROR
 
 

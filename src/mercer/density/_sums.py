@@ -134,7 +134,7 @@ class Sources(NamedTuple):
         """Return Σ_j w_j k(x − x_j) for every query, and a mask of the queries for which it is accurate enough.
 
         `own` is subtracted from each sum: the contribution of the query itself, if it is one of the points. With
-        `small`, the mask includes sums that may consist of nothing but error, whose logarithms would be meaningless.
+        `small`, the mask includes sums that may consist only of error, whose logarithms would be meaningless.
         """
         sums, known = np.zeros(len(queries)), np.zeros(len(queries), dtype=bool)
         low, high = self.corners

@@ -122,7 +122,7 @@ class GaussianClasses:
 
     @property
     def shared(self) -> bool:
-        """Whether all classes share the covariance, so that scores are linear: terms quadratic in x are the same."""
+        """True if all classes share the covariance, so that scores are linear: terms quadratic in x are the same."""
         return len(self.covariance) == 1
 
     @cached_property
@@ -334,7 +334,7 @@ class IndependentClasses:
         return scores
 
     def base(self, X: Any) -> Array:
-        """Return zeros: `score` leaves nothing out."""
+        """Return zeros, because `score` is the whole log density."""
         return np.zeros(X.shape[0])
 
     def sample(self, codes: Array, rng: np.random.Generator) -> Array:
@@ -350,7 +350,7 @@ class IndependentClasses:
 
 
 def _variance(moments: ColumnMoments, *, classes: bool, columns: bool) -> Array:
-    """Return variances pooled over the classes, the columns, or both; NaN where nothing was observed."""
+    """Return variances pooled over the classes, the columns, or both; NaN without observed values."""
     axes = tuple(axis for axis, pool in enumerate((classes, columns)) if pool)
     scatter, weight = (a.sum(axis=axes, keepdims=True) for a in (moments.scatter, moments.weight))
     return np.where(weight > 0, divide(scatter, weight), np.nan)

@@ -58,7 +58,7 @@ class Densities(Protocol):
 
 
 def _has_moments_of_its_columns(model: Any) -> bool:
-    """Whether the moments of a model are of its columns."""
+    """Return whether the moments of a model are of its columns."""
     if not hasattr(model, "statistic_"):
         return True
     first = next(iter(model.statistic_.parts), None)
@@ -82,7 +82,7 @@ class DiscriminantClassifier(TensorClassifier, GenerativeClassifier):
 
     @abstractmethod
     def _shares_covariance(self) -> bool:
-        """Whether all classes have one covariance."""
+        """Return whether all classes have one covariance."""
 
     @abstractmethod
     def _shrinkage(self) -> AnyShrinkage | None:
@@ -90,7 +90,7 @@ class DiscriminantClassifier(TensorClassifier, GenerativeClassifier):
 
     @abstractmethod
     def _by_ledoit_wolf(self) -> bool:
-        """Whether covariances are shrunk by Ledoit and Wolf's amounts, which need fourth moments."""
+        """Return whether covariances are shrunk by Ledoit and Wolf's amounts, which need fourth moments."""
 
     @abstractmethod
     def _estimate(self, moments: Any) -> None:

@@ -173,7 +173,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     xbar_ : ndarray of shape (n_features,)
         Mean of all classes; only with "svd".
     n_iter_ : int
-        Steps of EM; 1 where nothing is missing.
+        Steps of EM; 1 if no value is missing.
     statistic_ : ByClass
         The sufficient statistics from which the parameters are computed.
     certificate_ : Certificate

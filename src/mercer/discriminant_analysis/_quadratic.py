@@ -79,7 +79,7 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
     scalings_ : list of ndarray of shape (n_features,)
         Variances along them, descending.
     n_iter_ : int
-        Steps of EM; 1 where nothing is missing.
+        Steps of EM; 1 if no value is missing.
     statistic_ : ByClass
         The sufficient statistics from which the parameters are computed.
     certificate_ : Certificate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from mercer._errors import ExportError
@@ -11,7 +12,6 @@ from mercer.data.formats import MISSING_MARKS, Format
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column as Described
 from mercer.export.expression import ColumnKind, ColumnValue
-from mercer.export.labels import kind_of_labels
 
 
 def columns_read(reader: Any) -> list[ColumnValue]:
@@ -40,7 +40,7 @@ def _gaps(column: Described, form: Format | None) -> tuple[str, ...]:
 
 def _kind(column: Described) -> ColumnKind:
     if column.levels is not None:
-        return kind_of_labels(column.name, column.levels)
+        return _kind_of_labels(column.name, column.levels)
     match column.kind:
         case Kind.DATE:
             return "date"
@@ -49,3 +49,28 @@ def _kind(column: Described) -> ColumnKind:
         case Kind.CONSTANT if column.stored is not None:  # only whether its values are missing is read
             return "boolean" if column.stored is Kind.BOOLEAN else "number" if column.stored.numeric else "text"
     return "number"
+
+
+def _kind_of_labels(column: str, labels: Iterable[Any]) -> ColumnKind:
+    """Return the kind of a column with these values."""
+    kinds = {_kind_of_label(column, label) for label in labels}
+    if len(kinds) > 1 and kinds != {"number", "boolean"}:
+        raise ExportError(
+            f"Column {column!r} cannot be exported: some of its values are strings and others numbers. Convert them to "
+            "one type and fit again."
+        )
+    return "number" if len(kinds) != 1 else kinds.pop()
+
+
+def _kind_of_label(column: str, label: Any) -> ColumnKind:
+    match label:
+        case str():
+            return "text"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+    raise ExportError(
+        f"Column {column!r} cannot be exported: it holds {label!r}, of type {type(label).__name__}. Convert it to "
+        "strings or numbers and fit again."
+    )

@@ -19,8 +19,8 @@ from mercer.export.naive_bayes import bayes, normal_columns
 def discriminant(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return p(y|x) from the densities of the classes.
 
-    If missing values are too many to be integrated out, and the rows of the fit had none, the predictions are those
-    of complete rows, and unknown for rows with missing values.
+    If too many columns may be missing for them to be integrated out, and the rows of the fit were complete, only
+    complete rows have a prediction.
     """
     model._refuse_unusable()
     densities, incomplete = model._densities, ""

@@ -1,7 +1,7 @@
 """The computation of a model from a row, as a small tree that can be written in any language.
 
-Every expression is a number, NaN (in SQL: NULL) where it cannot be known. `Named` marks what is used more than once:
-each language computes it once, under a name of its own.
+Every expression is a number; unknown numbers are NaN (in SQL: NULL). `Named` marks a value that is used more than once,
+which each language computes once, under a name.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Label = str | bool | int | float
 #: a column of dates is a number, the days since 1970
 ColumnKind = Literal["number", "text", "boolean", "date"]
 
-#: stands for the logarithm of 0, which not every language can write
+#: number in place of the logarithm of 0, which not every language can write
 IMPOSSIBLE = -1e200
-#: scores below are those of what cannot be
+#: bound below which scores belong to impossible rows
 IMPOSSIBLE_BOUND = -1e150
 
 
@@ -41,21 +41,21 @@ class NumberValue(Expression):
 
 @dataclass(frozen=True, slots=True)
 class ColumnValue(Expression):
-    """A column of the table; one that is not of numbers is only looked up in."""
+    """A column of the table; columns of strings and booleans occur only in lookups."""
 
     name: str
     kind: ColumnKind = "number"
-    #: whether it is taken to have a value in every row; where it has none, nothing is known of the row
+    #: whether it is assumed to have a value in every row; without one, the prediction for the row is unknown
     complete: bool = False
     #: words that stand for a missing value in a column of text, whose values are read without the spaces around them
     gaps: tuple[str, ...] = ("",)
-    #: how its numbers or dates are written, where they were strings in the fit
+    #: format of its numbers or dates if they were strings in the fit
     format: Format | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup(Expression):
-    """A number for each of some values, one for a missing value, and one for all others."""
+    """A number for each of the listed values, one for a missing value, and one for all other values."""
 
     of: Expression
     table: tuple[tuple[Label, float], ...]
@@ -159,7 +159,7 @@ class Named(Expression):
 class TextTerms:
     """The terms of a column of text that are features, with their factors.
 
-    Tokens are the matches of `pattern`, in lower case where `lowercase`; terms are runs of `grams[0]` to `grams[1]` of
+    Tokens are the matches of `pattern`, in lower case if `lowercase`; terms are runs of `grams[0]` to `grams[1]` of
     them, without `stop_words`. A feature is its count (1 if `binary`, 1 + log count if `sublinear`) times its factor,
     over the `norm` of all features of the text.
     """
@@ -178,7 +178,7 @@ class TextTerms:
 
 @dataclass(frozen=True, slots=True)
 class Term(Expression):
-    """The feature of one term; `weighted` combines the terms of a column into one `TermSum`."""
+    """The feature of one term; `weighted_sum` combines the terms of a column into one `TermSum`."""
 
     of: TextTerms
     index: int
@@ -255,7 +255,8 @@ def clip_to(ends: tuple[float, float] | None, value: Expression) -> Expression:
 def weighted_sum(weights: Iterable[float], terms: Iterable[Expression], constant: float = 0.0) -> Expression:
     """Return constant + Σ weight · term, with all lookups of one column combined into one table.
 
-    A term of weight 0 adds nothing, but if it is unknown, so is the sum: the values on which it depends are kept.
+    A term of weight 0 does not change the sum, but makes it unknown if the term is: the values on which it depends are
+    kept.
     """
     tables: dict[Expression, Lookup] = {}
     texts: dict[TextTerms, Array] = {}
@@ -318,7 +319,7 @@ def may_be_missing(expression: Expression, known: frozenset[Expression] = frozen
 
 def gates(expressions: Iterable[Expression]) -> Iterator[Expression]:
     """Return the values that must all be known for the expressions to be known."""
-    # NaN where a part is
+    # kinds of expressions that are NaN if one of their parts is
     arithmetic = (Named, SumOf, ProductOf, Quotient, Exp, Arctangent, Floor, Sine, PointSum, Nearest)
     reached = walk(expressions, through=arithmetic)
     return (each for each in reached if not isinstance(each, arithmetic) and may_be_missing(each))
@@ -349,12 +350,12 @@ def walk(
     expressions: Iterable[Expression], through: tuple[type[Expression], ...] = (Expression,)
 ) -> Iterator[Expression]:
     """Yield expressions and all their parts, each once; only expressions of the kinds `through` are taken apart."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     waiting = list(reversed(list(expressions)))
     while waiting:
         expression = waiting.pop()
-        if id(expression) not in seen:
-            seen.add(id(expression))
+        if id(expression) not in visited:
+            visited.add(id(expression))
             yield expression
             if isinstance(expression, through):
                 waiting.extend(reversed(list(parts(expression))))

@@ -1,4 +1,4 @@
-"""log p(x|y) of one column for every class, up to a constant that all classes share."""
+"""Log densities log p(x|y) of one column for every class, up to a constant that all classes share."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _from_zero(x: Expression) -> Expression:
 
 
 def _by_value(family: Any, x: Expression, parameters: Parameters) -> list[Expression]:
-    """A number for each count that there can be."""
+    """Return a table with the log probability of each possible count."""
     counts = np.arange(family.n_trials + 1, dtype=float)
     log_p = family.log_density(counts[:, None], type(parameters)(*(np.asarray(field)[None] for field in parameters)))
     return [table_of(x, counts.tolist(), column, missing=0.0, other=math.nan) for column in log_p.T.tolist()]
@@ -129,17 +129,17 @@ def _by_value(family: Any, x: Expression, parameters: Parameters) -> list[Expres
 def table_of(
     x: Expression, values: Sequence[Any], logs: Sequence[float], *, missing: float, other: float
 ) -> Expression:
-    """Log probabilities of values."""
+    """Return a table of the log probabilities of values."""
     return Lookup(x, tuple(zip(values, finite(logs).tolist(), strict=True)), missing, float(finite(other)))
 
 
 def finite(logs: Any) -> Any:
-    """Logarithms of probabilities, with what stands for that of 0; NaN stays."""
+    """Return log probabilities in which `IMPOSSIBLE` replaces −∞; NaN stays NaN."""
     return np.maximum(logs, IMPOSSIBLE)
 
 
 def _by_bin(family: Histogram, x: Expression, parameters: Parameters) -> list[Expression]:
-    """From the last bin downwards: which one is the first whose upper edge is above x."""
+    """Return conditionals, from the last bin to the first, that select the first bin whose upper edge is above x."""
     with np.errstate(divide="ignore"):
         logs = finite(np.log(np.asarray(parameters[0])) - np.log(family.widths))
     scores = []
@@ -161,7 +161,7 @@ def _negative_binomial(x: Expression, mean: float, r: float) -> Expression:
 
 
 def _log_gamma(z: Expression) -> Expression:
-    """log Γ(z) for z > 0, by Stirling's series of z + 7 and the products that lead there."""
+    """Return log Γ(z) for z > 0, by Stirling's series at z + 7 and the product z (z + 1) … (z + 6)."""
     z = name_value(z)
     product: Expression = z
     for step in range(1, GAMMA_SHIFT):

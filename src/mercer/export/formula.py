@@ -1,10 +1,12 @@
-"""Formulas: models as expressions of the columns of a table, which every language writes."""
+"""Formulas: models as expressions of the columns of a table, which can be written in every language."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from mercer._errors import ExportError
 from mercer.export.expression import (
     IMPOSSIBLE_BOUND,
     Above,
@@ -94,15 +96,32 @@ class Formula:
         """A sentence about rows that the model predicts and the export does not; "" if there are none."""
         if not self.output.incomplete:
             return ""
-        reason = self.output.incomplete
-        return f"Rows with missing values have no prediction. {reason}"
+        return f"Rows with missing values have no prediction. {self.output.incomplete}"
 
 
 def _impossible_below(joint: Sequence[Expression]) -> float | None:
-    """Return the score below which rows are impossible, or None if no row is.
+    """Return the score below which rows are impossible, or None if no row can be.
 
-    There are if a logarithm of 0 is among the numbers, or a product, since that of large numbers is −∞.
+    Rows can be impossible if one of the numbers is the logarithm of 0, or if there is a product, because a product of
+    large numbers may be −∞.
     """
     if any(number < IMPOSSIBLE_BOUND for number in numbers_in(joint)):
         return IMPOSSIBLE_BOUND
     return OVERFLOW_BOUND if any(isinstance(part, ProductOf) for part in walk(joint)) else None
+
+
+def plain_labels(model: Any) -> list[Label]:
+    """Return the classes of a model."""
+    labels = model.classes_.tolist()
+    for label in labels:
+        if not isinstance(label, str | bool | int | float):
+            raise ExportError(
+                f"{type(model).__name__} cannot be exported: its class {label!r} is of type {type(label).__name__}. "
+                "Fit it with classes that are strings, numbers or booleans."
+            )
+    if len({isinstance(label, str) for label in labels}) > 1:
+        raise ExportError(
+            f"{type(model).__name__} cannot be exported: some of its classes are strings and others numbers. "
+            "Fit it with classes of one type."
+        )
+    return labels  # type: ignore[no-any-return]

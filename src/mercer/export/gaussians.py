@@ -133,7 +133,7 @@ def _singular(covariance: Array) -> bool:
 def _marginal(inputs: Sequence[Expression], centre: Array, away: Array, covariance: Array) -> list[Expression]:
     """Return log N of the present columns by the chain rule, one column after the other, without the missing ones.
 
-    Columns that are never missing come first, so that what follows from them is numbers; the rest is written out.
+    Columns that are never missing come first, so that their variances and slopes are numbers, not expressions.
     """
     order = sorted(range(len(inputs)), key=lambda j: may_be_missing(inputs[j]))
     z = [name_value(subtract(inputs[j], float(centre[j]))) for j in order]

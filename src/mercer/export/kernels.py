@@ -34,8 +34,7 @@ from mercer.export.expression import (
     weighted_sum,
 )
 from mercer.export.families import finite
-from mercer.export.formula import ModelOutput
-from mercer.export.labels import plain_labels
+from mercer.export.formula import ModelOutput, plain_labels
 from mercer.export.links import inverse
 from mercer.kernel_approximation.function import KernelFunction
 from mercer.kernels import RBF, Kernel, Linear, Polynomial
@@ -174,7 +173,7 @@ def svc(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
 
 def kernel_bayes(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the posterior from a sum of Gaussians around the rows of each class."""
-    known = [x for x, says in zip(inputs, model.informative_.tolist(), strict=True) if says]
+    known = [x for x, is_used in zip(inputs, model.informative_.tolist(), strict=True) if is_used]
     prior = finite(model._log_prior()).tolist()
     joint: list[Expression] = []
     for windows, log_prior in zip(model.windows_, prior, strict=True):

@@ -21,9 +21,8 @@ from mercer.export.expression import (
     softmax,
     weighted_sum,
 )
-from mercer.export.formula import ModelOutput
+from mercer.export.formula import ModelOutput, plain_labels
 from mercer.export.kernels import of_function
-from mercer.export.labels import plain_labels
 from mercer.export.links import inverse
 from mercer.families.links import Logit
 
@@ -65,10 +64,10 @@ def boundary(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
 
 def threshold(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     """Return the formula of one-versus-rest classifiers, with probabilities if their losses have them."""
-    shares_there = hasattr(model, "predict_proba")
+    has_probabilities = hasattr(model, "predict_proba")
     if len(model.classes_) == 2:
-        return replace((logistic if shares_there else boundary)(model, inputs), second_wins=True)
-    if not shares_there or len(model.classes_) == 1:
+        return replace((logistic if has_probabilities else boundary)(model, inputs), second_wins=True)
+    if not has_probabilities or len(model.classes_) == 1:
         return boundary(model, inputs)
     shares = [name_value(softmax([ZERO_VALUE, score])[1]) for score in sums(model.coef_, model.intercept_, inputs)]
     total = name_value(SumOf(tuple((1.0, share) for share in shares)))

@@ -29,8 +29,8 @@ Lowering = Callable[[Any, Sequence[Expression]], ModelOutput]
 def lower(model: Any, *, missing: bool | None = None) -> Formula:
     """Return the formula of a fitted model, alone or at the end of a pipeline.
 
-    Where `missing` is False, columns of numbers are taken to be complete. Where it is True, an `ExportError` is raised
-    if rows with missing values cannot be written; where it is None, only if the rows of the fit had such values.
+    If `missing` is False, columns of numbers are assumed to be complete. If it is True, an `ExportError` is raised if
+    rows with missing values have no prediction; if it is None, only if the rows of the fit had such values.
     """
     check_is_fitted(model)
     first, last = innermost_part(model, 0), innermost_part(model, -1)

@@ -27,8 +27,7 @@ from mercer.export.expression import (
     weighted_sum,
 )
 from mercer.export.families import finite, log_densities, table_of
-from mercer.export.formula import ModelOutput
-from mercer.export.labels import plain_labels
+from mercer.export.formula import ModelOutput, plain_labels
 from mercer.families.multivariate import cholesky
 from mercer.naive_bayes.parts import (
     CategoryConditional,
@@ -173,7 +172,7 @@ def _counts(conditional: CountsConditional, x: list[Expression]) -> list[Express
 
 def _vector(conditional: GaussianVectorConditional, x: list[Expression]) -> list[Expression]:
     mean, covariance = conditional._known
-    known = [each for each, seen in zip(x, conditional.observed.tolist(), strict=True) if seen]
+    known = [each for each, is_observed in zip(x, conditional.observed.tolist(), strict=True) if is_observed]
     roots = np.linalg.inv(cholesky(covariance))
     precision = np.swapaxes(roots, 1, 2) @ roots
     centre = mean.mean(axis=0)

@@ -27,8 +27,8 @@ def obstacle(model: Any, to: Language | None = None) -> str | None:
     Returns
     -------
     reason : str or None
-        One sentence. Without `to`, it also names the languages that are left. None also where rows with missing values
-        have no prediction in the export, if the rows of the fit had none: see `remark_on`.
+        One sentence. Without `to`, it also names the other languages. The result is None, too, if only rows with
+        missing values have no prediction in the export, and the rows of the fit were complete: see `remark_on`.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def obstacle_of_kind(model: Any) -> str | None:
 
 
 def remark_on(model: Any) -> str:
-    """Return what the exports of a fitted model do not predict and the model does, in sentences; "" if nothing.
+    """Return a remark on rows that a fitted model predicts and its exports do not; "" if there are none.
 
     Examples
     --------

@@ -51,7 +51,7 @@ OPSET = 20
 MICROSOFT_DOMAIN = "com.microsoft"
 #: locale for the lower case of letters beyond ASCII, which needs no installed language
 LOCALE = "C.UTF-8"
-#: padding behind the last word of a text
+#: padding after the last word of a text
 NO_WORD = "\x01"
 #: version of the file format, the oldest that the operators allow
 IR_VERSION = 9
@@ -59,7 +59,7 @@ IR_VERSION = 9
 FLOAT32_PRECISION = 2.0**-23
 #: terms from which a sum is computed as a product of matrices
 MIN_MATRIX_TERMS = 3
-#: padding behind the last word of a string
+#: padding after the last word of a string
 NO_CHARACTER = "\x1f"
 
 
@@ -68,10 +68,10 @@ def to_onnx(model: Any, *, missing: bool | None = None) -> bytes:
 
     A model of named columns has an input of shape (rows, 1) for each: doubles for numbers and booleans, NaN where they
     are missing; strings for text, blank where it is missing; for dates the days since 1970, with fractions, as doubles.
-    A model that was fitted to an array has one input `X` of
-    shape (rows, columns). Outputs are `label` and `probabilities` (or `scores`) of shape (rows, classes), or
-    `prediction`, with a _ behind where a column is called so. A row that the model would refuse has NaN for
-    probabilities; its label means nothing. Infinite numbers, which the models refuse, are not refused.
+    A model that was fitted to an array has one input `X` of shape (rows, columns). Outputs are `label` and
+    `probabilities` (or `scores`) of shape (rows, classes), or `prediction`; if a column has the same name, with a
+    trailing underscore. A row for which the model raises an error has the probabilities NaN and a meaningless label.
+    Infinite numbers, for which models raise errors, are accepted.
 
     Parameters
     ----------
@@ -79,10 +79,10 @@ def to_onnx(model: Any, *, missing: bool | None = None) -> bytes:
         A fitted linear model, naive Bayes, Gaussian discriminant or kernel machine of mercer, alone or in a `Pipeline`
         behind `TableFeatures`, `MonomialFeatures`, a vectorizer, or scikit-learn's `StandardScaler`.
     missing : bool or None, default=None
-        Whether rows with missing numbers are predicted, or refused, as the model does. None predicts them, except for
+        Treatment of rows with missing numbers. By default (None) the graph treats them as the model does, except with
         a full covariance of more than 12 columns that was fitted to complete rows: a row with a missing value then has
-        NaN for probabilities, and `doc_string` says so. True raises an `ExportError` there. False promises that there
-        are none: columns whose coefficients are all 0 are not read.
+        the probabilities NaN, as `doc_string` states. True raises an `ExportError` in this case. False promises that no
+        number is missing: columns whose coefficients are all 0 are not read.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def to_onnx(model: Any, *, missing: bool | None = None) -> bytes:
         ir_version=IR_VERSION,
         producer_name="mercer",
         producer_version=__version__,
-        doc_string=formula.remark and f"{formula.remark} Their probabilities are NaN, and their label means nothing.",
+        doc_string=formula.remark and f"{formula.remark} Their probabilities are NaN, and their label is meaningless.",
     )
     onnx.checker.check_model(whole, full_check=True)
     return whole.SerializeToString()  # type: ignore[no-any-return]
@@ -131,7 +131,7 @@ def check_formula(formula: Formula) -> None:
         if len(set(labels)) < len(labels):
             raise ExportError(
                 f"Column {value.of.name!r} cannot be exported: two of its values differ only in the number of spaces "
-                "between words, which ONNX cannot tell apart. Replace one of them and fit again."
+                "between words, which ONNX cannot distinguish. Replace one of them and fit again."
             )
 
 
@@ -197,18 +197,18 @@ class _ONNXGraph:
         return inputs
 
     def _prediction(self) -> list[Any]:
-        values = [self._row_by_row(each) for each in self.formula.output.predictions]
+        values = [self._expand_rows(each) for each in self.formula.output.predictions]
         name = self._free("prediction")
-        self._joined(values, name)
+        self._concatenate(values, name)
         return [self._output(name, self.onnx.TensorProto.DOUBLE, len(values))]
 
     def _class_outputs(self) -> list[Any]:
         output, types = self.formula.output, self.onnx.TensorProto
         word, label = self._free("probabilities" if output.probabilities else "scores"), self._free("label")
-        self._joined([self._row_by_row(each) for each in output.of_classes], word)
+        self._concatenate([self._expand_rows(each) for each in output.of_classes], word)
         decisive = word
         if output.votes:
-            decisive = self.node("Concat", [self._row_by_row(each) for each in output.votes], axis=1)
+            decisive = self.node("Concat", [self._expand_rows(each) for each in output.votes], axis=1)
         best = self.node("ArgMax", [decisive], axis=1, keepdims=0, select_last_index=int(output.second_wins))
         labels, kind = self._labels()
         self.nodes.append(self.onnx.helper.make_node("Gather", [labels, best], [label], axis=0))
@@ -224,13 +224,13 @@ class _ONNXGraph:
             return self.constant(np.array(classes, dtype=object)), types.STRING
         return self.constant(np.array(classes, dtype=float)), types.DOUBLE
 
-    def _row_by_row(self, expression: Expression) -> str:
+    def _expand_rows(self, expression: Expression) -> str:
         """Return a value with one entry per row, also if it is the same in all rows."""
         first = self.formula.columns[0]
         shape = self.node("Shape", [self.memo[first]])
         return self.node("Expand", [self.write(expression), shape])
 
-    def _joined(self, values: Sequence[str], name: str) -> None:
+    def _concatenate(self, values: Sequence[str], name: str) -> None:
         self.nodes.append(self.onnx.helper.make_node("Concat", list(values), [name], axis=1))
 
     def _output(self, name: str, kind: int, width: int | None) -> Any:
@@ -268,11 +268,11 @@ class _ONNXGraph:
             case Sine(of):
                 return self.node("Sin", [self.write(of)])
             case TermSum(terms, weights):
-                return self._times(self._once(terms, self._term_features), weights)
+                return self._times(self._make_once(terms, self._term_features), weights)
             case PointSum(points, weights):
-                return self._times(self._once(points, self._compare_points)[0], weights)
+                return self._times(self._make_once(points, self._compare_points)[0], weights)
             case Nearest(points):
-                return str(self._once(points, self._compare_points)[1])
+                return str(self._make_once(points, self._compare_points)[1])
             case Greatest(several):
                 return self.node("Max", [self.write(each) for each in several])
             case Conditional(condition, then, otherwise):
@@ -391,7 +391,7 @@ class _ONNXGraph:
 
     # Sums over points and terms: products of matrices.
 
-    def _once(self, group: Any, make: Callable[[Any], Any]) -> Any:
+    def _make_once(self, group: Any, make: Callable[[Any], Any]) -> Any:
         """Return the nodes that all sums over a group share, which are added once."""
         if group not in self.memo:
             self.memo[group] = make(group)
@@ -399,7 +399,7 @@ class _ONNXGraph:
 
     def _compare_points(self, points: KernelPoints) -> tuple[str, str]:
         """Return k(x, z), of shape (rows, points), and the largest exponent of each row."""
-        x = self.node("Concat", [self._row_by_row(each) for each in points.inputs], axis=1)
+        x = self.node("Concat", [self._expand_rows(each) for each in points.inputs], axis=1)
         if points.kernel == "polynomial":
             products = self.node("MatMul", [x, self.constant(points.gamma * points.points.T)])
             base = self.node("Sum", [products, self.constant(np.array([[points.constant]]))])

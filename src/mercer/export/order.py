@@ -42,7 +42,7 @@ def written_in(expression: Expression, kind: type[E]) -> Iterator[E]:
             yield from written_in(part, kind)
 
 
-#: the part that sums over the same points, or over terms of the same text, share
+#: the points, or the terms of a text, that several sums share
 Group = KernelPoints | TextTerms
 #: characters of a number with all digits
 CHARACTERS_PER_NUMBER = 22

@@ -95,7 +95,7 @@ def _join(terms: Sequence[str]) -> str:
     return first + "".join(f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in others)
 
 
-def choices(expression: Conditional) -> tuple[list[tuple[Condition, Expression]], Expression]:
+def split_cases(expression: Conditional) -> tuple[list[tuple[Condition, Expression]], Expression]:
     """Return the cases of nested conditionals, and the value of the last alternative."""
     cases, otherwise = [(expression.condition, expression.then)], expression.otherwise
     while isinstance(otherwise, Conditional):

@@ -1,4 +1,4 @@
-"""A model as a Python module that imports nothing but the standard library."""
+"""A model as a Python module that needs only the standard library."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mercer.export.expression import (
 from mercer.export.formula import Formula
 from mercer.export.lower import lower
 from mercer.export.order import Group, check_size, group_of, groups_of, named_values, weights_of
-from mercer.export.printer import Printer, choices
+from mercer.export.printer import Printer, split_cases
 
 HELPERS = """
 def _number(value):
@@ -164,7 +164,7 @@ def _polynomial(x, points, gamma, constant, degree):
 
 
 def _nearest(x, points, gamma):
-    # relative to the nearest point; behind the sums its exponent
+    # relative to the nearest point, whose exponent follows the sums
     exponents = [-gamma * math.dist(x, point) ** 2 for _, point in points]
     top = max(exponents)
     return [*_sums([math.exp(exponent - top) for exponent in exponents], points), top]
@@ -181,7 +181,7 @@ def decision_function(row):
 '''
 PREDICT_CLASS = '''
 def predict(row):
-    """The class with the greatest {of}; None for a row that the model refuses."""
+    """The class with the greatest {of}; None for a row without a prediction."""
     values = _values(row){votes}
     if any(value != value for value in values):
         return None
@@ -189,7 +189,7 @@ def predict(row):
 '''
 PREDICT = '''
 def predict(row):
-    """What the model expects of a row: a dict from names of columns to values."""
+    """The prediction for a row: a dict from names of columns to values."""
     values = _values(row)
     return values[0] if len(values) == 1 else values
 '''
@@ -199,9 +199,9 @@ def to_python(model: Any, *, missing: bool | None = None) -> str:
     """Return a fitted model as a Python module with `predict(row)` and, for a classifier, `predict_proba(row)`.
 
     The module needs no packages. A row is a dict from names of columns to values; None and NaN are missing values. A
-    date is a datetime, a date or a string such as 2024-05-31 or 2024-05-31T17:00, by its own clock. A row that the
-    model would refuse has NaN for probabilities and None for a class. Infinite numbers, which the models refuse, are
-    not refused.
+    date is a datetime, a date or a string such as 2024-05-31 or 2024-05-31T17:00, by its own clock. A row for
+    which the model raises an error has the probabilities NaN and the class None. Infinite numbers, for which models
+    raise errors, are accepted.
 
     Parameters
     ----------
@@ -209,10 +209,10 @@ def to_python(model: Any, *, missing: bool | None = None) -> str:
         A fitted linear model, naive Bayes, Gaussian discriminant or kernel machine of mercer, alone or in a `Pipeline`
         behind `TableFeatures`, `MonomialFeatures`, a vectorizer, or scikit-learn's `StandardScaler`.
     missing : bool or None, default=None
-        Whether rows with missing numbers are predicted, or refused, as the model does. None predicts them, except for
+        Treatment of rows with missing numbers. By default (None) the module treats them as the model does, except with
         a full covariance of more than 12 columns that was fitted to complete rows: a row with a missing value then has
-        NaN for probabilities and None for a class, and the module's docstring says so. True raises an `ExportError`
-        there. False promises that there are none: columns whose coefficients are all 0 are not read.
+        the probabilities NaN and the class None, as the module's docstring states. True raises an `ExportError` in this
+        case. False promises that no number is missing: columns whose coefficients are all 0 are not read.
 
     Returns
     -------
@@ -325,11 +325,11 @@ class _Module(Printer):
         output = self.formula.output
         if not output.classes:
             return [PREDICT]
-        ask, of = (PROBABILITIES, "probability") if output.probabilities else (SCORES, "score")
+        function, of = (PROBABILITIES, "probability") if output.probabilities else (SCORES, "score")
         # the first of several equally good classes
         order = "(1, 0)" if output.second_wins else "range(len(CLASSES))"
         votes = "[len(CLASSES) :]" if output.votes else ""
-        return [ask, PREDICT_CLASS.format(of="number of votes" if votes else of, order=order, votes=votes)]
+        return [function, PREDICT_CLASS.format(of="number of votes" if votes else of, order=order, votes=votes)]
 
     def _read(self, column: ColumnValue) -> str:
         value = f"row[{column.name!r}]"
@@ -378,7 +378,7 @@ class _Module(Printer):
         raise TypeError(f"{expression!r} is not an expression")
 
     def _choice(self, expression: Conditional) -> str:
-        cases, otherwise = choices(expression)
+        cases, otherwise = split_cases(expression)
         written = [f"{self.factor(then)} if {self.condition(condition)} else " for condition, then in cases]
         return "".join(written) + self.factor(otherwise)
 

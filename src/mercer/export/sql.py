@@ -37,7 +37,7 @@ from mercer.export.expression import (
 from mercer.export.formula import Formula
 from mercer.export.lower import lower
 from mercer.export.order import Group, check_size, group_of, groups_of, named_values, weights_of, written_in
-from mercer.export.printer import Printer, choices
+from mercer.export.printer import Printer, split_cases
 from mercer.text.analysis import shortest_word
 
 Dialect = Literal["standard", "duckdb", "postgresql", "sqlite"]
@@ -59,8 +59,8 @@ def to_sql(
 ) -> str:
     """Return a fitted model as a SELECT in standard SQL, which predicts the rows of a table.
 
-    Nothing of the model is needed to run it but a database. NULL, NaN and infinity are missing values; a row that
-    the model would refuse has NULL for a prediction.
+    It runs in a database, without mercer. NULL, NaN and infinity are missing values; for a row for which the model
+    raises an error, the prediction is NULL.
 
     Parameters
     ----------
@@ -68,26 +68,27 @@ def to_sql(
         A fitted linear model, naive Bayes, Gaussian discriminant or kernel machine of mercer, alone or in a `Pipeline`
         behind `TableFeatures`, `MonomialFeatures`, a vectorizer, or scikit-learn's `StandardScaler`.
     table : str or sequence of str, default="data"
-        The table with the columns of the fit; in parts where it has a schema: ("sales", "customers").
+        The table with the columns of the fit; if it is in a schema, both names: ("sales", "customers").
     keep : str or sequence of str, default=()
         Columns to select in addition to the predictions, such as the key of the table.
     missing : bool or None, default=None
-        Whether rows with missing numbers are predicted, or refused, as the model does. None predicts them, except for
-        a full covariance of more than 12 columns that was fitted to complete rows: a row with a missing value then has
-        NULL for a prediction, and a comment at the top says so. True raises an `ExportError` there. False promises that
-        no number that counts is missing: such rows have NULL, columns whose coefficients are all 0 are not read, and
-        the SQL is shorter for discriminants with full covariances.
+        Treatment of rows with missing numbers. By default (None) the SQL treats them as the model does, except with a
+        full covariance of more than 12 columns that was fitted to complete rows: the prediction for a row with a
+        missing value is then NULL, as a comment at the top states. True raises an `ExportError` in this case. False
+        promises that no number is missing: rows with one have the prediction NULL, columns whose coefficients are all 0
+        are not read, and the SQL is shorter for discriminants with full covariances.
     materialized : bool or None, default=None
-        Whether stages are marked AS MATERIALIZED, which is not standard but known to PostgreSQL, SQLite and DuckDB: the
-        first two else write each stage into the next, where values that are used twice are computed twice. None marks
-        them for these two.
+        Whether stages are marked AS MATERIALIZED, which is not standard, but supported by PostgreSQL, SQLite and
+        DuckDB. Without it the first two inline each stage into the next, and values that are used twice are computed
+        twice. By default (None) stages are marked for these two.
     dialect : {"standard", "duckdb", "postgresql", "sqlite"}, default="standard"
-        The database. Columns of text need "duckdb" or "postgresql": how a text is split into words is not standard.
+        The database. Columns of text need "duckdb" or "postgresql", because splitting text into words is not standard.
 
     Returns
     -------
     sql : str
-        Its columns are those to keep, `prediction`, and `probability_…` (or `score_…`) of every class.
+        The statement. Its result has the columns to keep, `prediction`, and `probability_…` (or `score_…`) of every
+        class.
 
     Examples
     --------
@@ -153,8 +154,8 @@ def _check_dialect(formula: Formula, dialect: Dialect, *names: str) -> None:
     commas = [each.name for each in formula.columns if getattr(each.format, "decimal", ".") == ","]
     if commas:
         raise ExportError(
-            f"Column {commas[0]!r} has decimal commas, and standard SQL cannot tell its texts from numbers. Name the "
-            "database: dialect='duckdb', 'postgresql' or 'sqlite' (on the command line --dialect duckdb)."
+            f"Column {commas[0]!r} has decimal commas, and standard SQL cannot distinguish its texts from numbers. "
+            "Name the database: dialect='duckdb', 'postgresql' or 'sqlite' (on the command line --dialect duckdb)."
         )
 
 
@@ -190,17 +191,17 @@ class _Statement(Printer):
         formula: Formula,
         table: Sequence[str],
         keep: Sequence[str],
-        means: str = "AS",
+        as_clause: str = "AS",
         dialect: Dialect = "standard",
     ) -> None:
         super().__init__(formula)
-        self.table, self.keep, self.means, self.dialect = table, list(keep), means, dialect
+        self.table, self.keep, self.as_clause, self.dialect = table, list(keep), as_clause, dialect
         self.values = named_values(formula.output.outputs)
         self.names = {value: f"v{j}" for j, value in enumerate(self.values, 1)}
         self.groups = groups_of(self.values)
         # a stage with the name of the table would refer to itself
         self.prefix = "s_" if table and re.fullmatch(r"[dsp]\d+", table[-1], re.IGNORECASE) else "s"
-        #: whether rows are numbered, because joins with points or terms do not keep their order
+        #: whether rows are numbered, because joins with points or terms do not preserve their order
         self.numbered = bool(self.groups)
 
     def text(self) -> str:
@@ -209,11 +210,15 @@ class _Statement(Printer):
         parts = [self._table(group, members) for group, members in self.groups.items()]
         source = f"{table} AS t"
         if any(column.kind == "date" for column in self.formula.columns):
-            texts = self.prefix.replace("s", "d") + "0"  # in which dates are text
-            parts.append(f"{texts} {self.means} (\n  SELECT {_join_lines(self._source())}\n  FROM {source}\n)")
-            parts.append(f"{self._stage(0)} {self.means} (\n  SELECT {_join_lines(self._dated())}\n  FROM {texts}\n)")
+            texts = self.prefix.replace("s", "d") + "0"  # the stage in which dates are text
+            parts.append(f"{texts} {self.as_clause} (\n  SELECT {_join_lines(self._source())}\n  FROM {source}\n)")
+            parts.append(
+                f"{self._stage(0)} {self.as_clause} (\n  SELECT {_join_lines(self._dated())}\n  FROM {texts}\n)"
+            )
         else:
-            parts.append(f"{self._stage(0)} {self.means} (\n  SELECT {_join_lines(self._source())}\n  FROM {source}\n)")
+            parts.append(
+                f"{self._stage(0)} {self.as_clause} (\n  SELECT {_join_lines(self._source())}\n  FROM {source}\n)"
+            )
         for number, stage in enumerate(stages, 1):
             carried = self._carried(stages[number:], before=stages[: number - 1])
             group = group_of(stage[0])
@@ -225,7 +230,7 @@ class _Statement(Printer):
                 case None:
                     new = [f"{self.write(value.value)} AS {self.names[value]}" for value in stage]
                     body = f"SELECT {_join_lines([*carried, *new])}\n  FROM {self._stage(number - 1)}"
-            parts.append(f"{self._stage(number)} {self.means} (\n  {body}\n)")
+            parts.append(f"{self._stage(number)} {self.as_clause} (\n  {body}\n)")
         order = "\nORDER BY r" if self.numbered else ""
         remark = self.formula.remark and f"/* {self.formula.remark} Their predictions are NULL. */\n"
         results = f"SELECT {_join_lines(self._results())}\nFROM {self._stage(len(stages))}{order}"
@@ -235,7 +240,7 @@ class _Statement(Printer):
         return f"{self.prefix}{number}"
 
     def _stages(self) -> list[list[Named]]:
-        """Yield values that can be computed together: plain values of one level, or the sums of one group."""
+        """Return values that can be computed together: plain values of one level, or the sums of one group."""
         level: dict[Named, int] = {}
         for value in self.values:
             level[value] = 1 + max((level[need] for need in written_in(value.value, Named)), default=0)
@@ -261,7 +266,7 @@ class _Statement(Printer):
                 for row, term in zip(numbers, group.terms, strict=True)
             ]
         listed = ",\n    ".join(f"({row})" for row in rows)
-        return f"{self._table_name(group)}({', '.join(names)}) {self.means} (\n  VALUES\n    {listed}\n)"
+        return f"{self._table_name(group)}({', '.join(names)}) {self.as_clause} (\n  VALUES\n    {listed}\n)"
 
     def _table_name(self, group: Group) -> str:
         return f"{self.prefix.replace('s', 'p')}{list(self.groups).index(group) + 1}"
@@ -273,11 +278,11 @@ class _Statement(Printer):
         weights = [f"w{j}" for j in range(1, len(weights_of(members)) + 1)]
         kept = ", ".join([*carried, *weights])
         if group.kernel == "polynomial":
-            products = self._added([f"{x} * {z}" for x, z in pairs])
+            products = self._add_terms([f"{x} * {z}" for x, z in pairs])
             base = f"({number(group.gamma)} * ({products}) + {number(group.constant)})"
             compared = " * ".join([base] * group.degree) or "1e0"
         else:
-            squares = self._added([f"({x} - {z}) * ({x} - {z})" for x, z in pairs])
+            squares = self._add_terms([f"({x} - {z}) * ({x} - {z})" for x, z in pairs])
             compared = f"{number(-group.gamma)} * ({squares})"
         joined = f"{self._stage(before)} AS s CROSS JOIN {self._table_name(group)} AS p"
         columns = ", ".join([*(f"s.{name}" for name in carried), *(f"p.{name}" for name in weights)])
@@ -297,7 +302,7 @@ class _Statement(Printer):
         ]
         return f"SELECT {_join_lines([*carried, *sums])}\n  FROM ({rows}) AS c\n  GROUP BY {', '.join(carried)}"
 
-    def _added(self, terms: Sequence[str]) -> str:
+    def _add_terms(self, terms: Sequence[str]) -> str:
         return self._sum([(1.0, SQLText(term)) for term in terms], 0.0)
 
     def _term_sums(self, before: int, group: TextTerms, members: Sequence[Named], carried: Sequence[str]) -> str:
@@ -368,10 +373,10 @@ class _Statement(Printer):
             best = _greatest([decisive[k] for k in order], [literal(output.classes[k], self.dialect) for k in order])
             pairs = [(best, "prediction")]
             pairs += zip(scores, _distinct(names), strict=True)
-        self._refuse_twice([name for _, name in (*kept, *pairs)])
+        self._check_distinct([name for _, name in (*kept, *pairs)])
         return [f"{value} AS {identifier(name)}" for value, name in (*kept, *pairs)]
 
-    def _refuse_twice(self, names: list[str]) -> None:
+    def _check_distinct(self, names: list[str]) -> None:
         name, times = Counter(name.casefold() for name in names).most_common(1)[0]
         if times > 1:
             raise ExportError(f"{name!r} would be the name of {times} columns of the result. Leave it out of `keep`.")
@@ -404,7 +409,7 @@ class _Statement(Printer):
                 values = [self.factor(each) for each in several]
                 return _greatest(values, values)
             case Conditional():
-                cases, otherwise = choices(expression)
+                cases, otherwise = split_cases(expression)
                 whens = [f"WHEN {self.condition(condition)} THEN {self.write(then)}" for condition, then in cases]
                 return f"CASE {' '.join(whens)} ELSE {self.write(otherwise)} END"
             case Lookup():
@@ -456,7 +461,7 @@ def _read(column: ColumnValue, dialect: Dialect) -> str:
     number = f"CAST({name} AS DOUBLE PRECISION)"
     if isinstance(column.format, NumberFormat):
         number = _spelled_number(name, gaps, column.format, dialect)
-    # in databases, NaN equals itself and is greater than all other numbers
+    # databases order NaN above all other numbers
     return f"CASE WHEN ABS({number}) < {LARGEST_NUMBER} THEN {number} END"
 
 
@@ -479,8 +484,8 @@ def _spelled_number(name: str, gaps: str, form: NumberFormat, dialect: Dialect) 
 def _days(text: str, column: ColumnValue, dialect: Dialect) -> str:
     """Return the days since 1970 of a date, a timestamp or a text, read as text, which works in all databases.
 
-    A text is written as ISO 8601 does, or by two digits each of day and month in the order of the column. Any other is
-    an error of the database; SQLite, which has none, gives NULL.
+    A text has the form of ISO 8601, or two digits each of day and month in the order of the column. Any other text is
+    an error of the database, except in SQLite, where the result is NULL.
     """
     gaps = ", ".join(literal(word, dialect) for word in column.gaps)
 
@@ -526,13 +531,13 @@ def _greatest(values: Sequence[str], results: Sequence[str]) -> str:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Return names that do not differ in upper and lower case only."""
+    """Return names that differ in more than upper and lower case, numbered if necessary."""
     times: Counter[str] = Counter()
     result = []
     for name in names:
         times[name.casefold()] += 1
-        seen = times[name.casefold()]
-        result.append(name if seen == 1 else f"{name}_{seen}")
+        number = times[name.casefold()]
+        result.append(name if number == 1 else f"{name}_{number}")
     return result
 
 

@@ -1,4 +1,4 @@
-"""Features of a table's columns: standard units, levels, dates, words, and where values are missing."""
+"""Features of a table's columns: standard units, levels, dates, words, and indicators of missing values."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def table_features(features: Any, inputs: Sequence[Expression]) -> list[Expressi
 
 
 def _slots_of(treatment: Treatment, x: Expression, *, strict: bool) -> list[tuple[int, list[Expression]]]:
-    """Yield runs of features, each with its position in the order of all."""
+    """Return groups of features, each with its position in the order of all features."""
     match treatment:
         case DateTreatment():
             days = _features_of(treatment.days, subtract(x, treatment.first), strict=strict)
@@ -79,7 +79,7 @@ def _features_of(treatment: Treatment, x: Expression, *, strict: bool) -> Iterat
 
 
 def _levels(treatment: CategoryTreatment, x: Expression, *, strict: bool) -> Iterator[Expression]:
-    """Return a table for each feature, with 1 for its own levels."""
+    """Yield a table for each feature, with 1 for its own levels."""
     levels = treatment.levels
     x = clip_to(treatment.ends, x)
     pool = len(levels.kept) + levels.own_missing

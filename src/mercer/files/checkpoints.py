@@ -76,7 +76,7 @@ class FolderLock:
 
     @property
     def is_held(self) -> bool:
-        """Whether the folder still exists and belongs to this owner."""
+        """True if the folder still exists and belongs to this owner."""
         return self._number >= 0 and _is_at(self._number, self._file)
 
     def release(self, *, remove: bool = False) -> None:

@@ -401,7 +401,7 @@ def _make_plan(X: Any) -> Plan:
 
 
 def _compute_scale_gamma(X: Any) -> float:
-    """Return 1/(d · variance), or 1 where nothing varies."""
+    """Return 1/(d · variance), or 1 if all values of X are equal."""
     variance = variance_of(X)
     if not variance < np.inf:
         raise DataError('The variance of X is too large for float64, and gamma="scale" its inverse; scale the columns.')

@@ -305,7 +305,7 @@ CANDIDATE_ALPHAS = (0.1, 0.001, 0.01, 1.0, 10.0, 100.0)
 def _candidates(question: Question) -> Iterator[Candidate]:
     """Yield a model of a target in standard units: there is no intercept.
 
-    Leave-one-out errors have a closed form, but are no estimate where rows of the same group remain in the fit.
+    Leave-one-out errors have a closed form, but are too small if rows of the same group remain in the fit.
     """
     if question.has_texts:
         return

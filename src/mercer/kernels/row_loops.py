@@ -26,10 +26,10 @@ def put_tile_rows(tile, kept, slots, first):  # type: ignore[no-untyped-def]
 @jit
 def _apply_to_distances(kernel, products, left, right, out):  # type: ignore[no-untyped-def]
     """Compute a kernel of ‖x − z‖² from products x·z of one x, given ‖x‖² and ‖z‖²."""
-    nothing = products.dtype.type(0)
+    zero = products.dtype.type(0)
     for j in range(products.shape[0]):
         s = (left - products[j]) + (right[j] - products[j])
-        out[j] = evaluate_kernel(kernel, nothing if s < nothing else s)
+        out[j] = evaluate_kernel(kernel, zero if s < zero else s)
 
 
 @jit
@@ -39,10 +39,10 @@ def _apply_in_place(kernel, products, left, right):  # type: ignore[no-untyped-d
     It is a separate function, since a loop does not vectorise if its arrays may overlap.
     """
     wide_vectors()
-    nothing = products.dtype.type(0)
+    zero = products.dtype.type(0)
     for j in range(products.shape[0]):
         s = (left - products[j]) + (right[j] - products[j])
-        products[j] = evaluate_kernel(kernel, nothing if s < nothing else s)
+        products[j] = evaluate_kernel(kernel, zero if s < zero else s)
 
 
 @jit
@@ -109,12 +109,12 @@ def add_rows(total, first, stop, kept, slots, factors):  # type: ignore[no-untyp
 @jit
 def add_both(tile, right, left, here, mirrored):  # type: ignore[no-untyped-def]
     """Add tile · right to `here` and tileᵀ · left to `mirrored`, in float64 but for sums within the tile."""
-    nothing, fours = tile.dtype.type(0), tile.shape[0] // 4 * 4
+    zero, fours = tile.dtype.type(0), tile.shape[0] // 4 * 4
     below = np.zeros(tile.shape[1], tile.dtype)
     for i in range(0, fours, 4):
         r0, r1, r2, r3 = tile[i], tile[i + 1], tile[i + 2], tile[i + 3]
         f0, f1, f2, f3 = left[i], left[i + 1], left[i + 2], left[i + 3]
-        s0, s1, s2, s3 = nothing, nothing, nothing, nothing
+        s0, s1, s2, s3 = zero, zero, zero, zero
         for j in range(right.shape[0]):
             v = right[j]
             s0 += r0[j] * v
@@ -127,7 +127,7 @@ def add_both(tile, right, left, here, mirrored):  # type: ignore[no-untyped-def]
         here[i + 2] += s2
         here[i + 3] += s3
     for i in range(fours, tile.shape[0]):
-        row, factor, total = tile[i], left[i], nothing
+        row, factor, total = tile[i], left[i], zero
         for j in range(right.shape[0]):
             total += row[j] * right[j]
             below[j] += factor * row[j]

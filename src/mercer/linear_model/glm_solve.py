@@ -156,7 +156,7 @@ def curvature_along(problem: Smooth, w: Array, change: Array) -> float:
 
 
 def convergence_warnings(solved: Solved, limits: SolverLimits) -> tuple[NotConvergedWarning, ...]:
-    """Return a warning with the evidence and one remedy, or nothing if the certificate holds."""
+    """Return a warning with the evidence and one remedy; none if the certificate holds."""
     certificate, steps = solved.solution.certificate, len(solved.solution.trace) - 1
     if certificate.holds:
         return ()

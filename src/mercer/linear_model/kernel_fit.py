@@ -139,7 +139,7 @@ def refuse_no_penalty(strength: Array | float) -> None:
 
 
 def kernel_convergence_warnings(fit: KernelFit, limits: SolverLimits) -> tuple[NotConvergedWarning, ...]:
-    """Return a warning with the evidence and one remedy, or nothing if the certificate holds."""
+    """Return a warning with the evidence and one remedy; none if the certificate holds."""
     certificate = fit.solution.certificate
     if certificate.holds:
         return ()

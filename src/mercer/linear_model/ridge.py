@@ -215,8 +215,8 @@ class Ridge(LeastSquaresRegressor):
         Tolerance of the gradient, relative to the one at zero coefficients, in an iterative fit.
     solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
         All lead to the same optimum. "svd" uses orthogonal factorisations from the start, the others only if XᵀX is
-        ill-conditioned. "lsqr", "sparse_cg", "sag", "saga", and "auto" for sparse X, are conjugate gradients if X has
-        so many columns that these are cheaper. "lbfgs" is for `positive` only.
+        ill-conditioned. "lsqr", "sparse_cg", "sag", "saga", and "auto" for sparse X, are conjugate gradients if these
+        are cheaper, because X has many columns. "lbfgs" is for `positive` only.
     positive : bool, default=False
         Whether to forbid negative coefficients.
     random_state : int, RandomState instance or None, default=None

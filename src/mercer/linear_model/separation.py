@@ -145,7 +145,7 @@ def _has_converged_fast(solution: Solution) -> bool:
 
 
 def _is_healthy(observations: Observations, solution: Solution) -> bool:
-    """Return whether nothing about a fit in memory makes separation likely."""
+    """Return whether a fit in memory shows no sign of separation."""
     return _has_converged_fast(solution) and observations.heavy >= observations.design.n_columns
 
 

@@ -92,7 +92,7 @@ def _read_family(family: Any) -> Family:
 
 
 def needs_all_rows(given: Any) -> bool:
-    """Whether a family needs all rows at once: windows store them, a histogram places its bins by them."""
+    """Return whether a family needs all rows at once: windows store them, a histogram places its bins by them."""
     family = None if isinstance(given, Schema) or given == "auto" else _read_family(given)
     return isinstance(family, Parzen) or (isinstance(family, Histogram) and not family.resolved)
 

@@ -1,6 +1,6 @@
-"""What naive Bayes models of discrete data share: scores by matrix products, pseudo-counts, priors, drawing counts.
+"""Base of naive Bayes models of discrete data: scores by matrix products, pseudo-counts, priors, drawing counts.
 
-Scores are products with log probabilities, sparse where the data are.
+Scores are products with log probabilities, sparse if the data are.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class GaussianNB(UnweightedStatisticsMixin, TensorClassifier, GenerativeClassifi
         return moments
 
     def _known(self, variance: Array) -> Array:
-        """Whether a column has a density in a class: not without variance in an announced class without rows."""
+        """Return whether each column has a density in each class; not a constant one in a class without rows."""
         return (self.statistic_.rows > 0)[:, None] | (variance > 0)
 
     def _moments_of_classes(self, moments: ColumnMoments) -> tuple[Array, Array]:

@@ -38,7 +38,7 @@ NON_FINITE_BY_INFINITY = frozenset({"moments", "scatter"})
 
 
 def _have_same_columns(model: Any) -> bool:
-    """Whether each conditional has the columns of its part."""
+    """Return whether each conditional has the columns of its part."""
     if not hasattr(model, "parts_"):
         return True
     pairs = list(zip(model.parts_, model._conditionals, strict=True))

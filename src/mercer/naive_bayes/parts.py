@@ -162,7 +162,7 @@ class PartConditional(ABC):
 
     @abstractmethod
     def score(self, block: Any) -> Array:
-        """Return log p(x_S|y) of every row and class; 0 where nothing was observed."""
+        """Return log p(x_S|y) of every row and class; 0 for rows without an observed value."""
 
     @abstractmethod
     def sample(self, codes: Array, rng: np.random.Generator, *, length: Any = None) -> Any:
@@ -501,14 +501,14 @@ class CategoryPart(ModelPart):
 
     def fit(self, statistic: LevelCounts, smoothing: Smoothing) -> CategoryConditional:
         levels, alpha = statistic.levels, smoothing.counts
-        nothing = np.zeros(statistic.groups)
+        zeros = np.zeros(statistic.groups)
         if not len(levels):
-            return CategoryConditional(self, CategoricalParameters(np.zeros((statistic.groups, 0))), levels, nothing)
+            return CategoryConditional(self, CategoricalParameters(np.zeros((statistic.groups, 0))), levels, zeros)
         family = Categorical(len(levels))
         p = fill_unknown_evenly(family.fit(statistic, add_alpha(family, alpha)).probabilities, len(levels))
         total = statistic.weight + alpha * len(levels)
         p_unseen = np.divide(alpha, total, out=np.full(total.shape, np.nan), where=total > 0)
-        unseen = log(fill_unknown_evenly(p_unseen, len(levels))) if self.unseen == "smooth" else nothing
+        unseen = log(fill_unknown_evenly(p_unseen, len(levels))) if self.unseen == "smooth" else zeros
         return CategoryConditional(self, CategoricalParameters(p), levels, unseen, strict=self.unseen == "error")
 
 
@@ -590,7 +590,7 @@ class CategoryConditional(PartConditional):
 
 
 def _differ_in_type(a: Array, b: Array) -> bool:
-    """Whether one of two label arrays has numbers only and the other text only; objects may also be both."""
+    """Return whether one of two label arrays has numbers only and the other text only; objects may also be both."""
     if not len(a) or not len(b) or (a.dtype == object) == (b.dtype == object):
         return False
     return all(isinstance(word, str) for word in (a if a.dtype == object else b).tolist())

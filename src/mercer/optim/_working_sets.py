@@ -167,8 +167,8 @@ class PenalisedQuadratic:
         3. Sweep over the coefficients that are not zero or have steep slopes; where sweeps become slow, solve the
            linear system. Repeat until the gap is reached or rounding stops the decrease.
         """
-        nothing = QUADRATIC_ROUNDING * (self.squares + penalty.value(self.w))
-        steps, sweeps = self._cheap_sweeps(penalty, target, nothing, most), 0
+        rounding = QUADRATIC_ROUNDING * (self.squares + penalty.value(self.w))
+        steps, sweeps = self._cheap_sweeps(penalty, target, rounding, most), 0
         if len(self._factor) and steps < most and not self._is_solved(penalty, target):
             self._newton(penalty, extend=False)  # coefficients that were not zero before probably stay so
             steps += 1
@@ -176,20 +176,20 @@ class PenalisedQuadratic:
             active = np.flatnonzero((self.w != 0) | (penalty.pull(self.c) > penalty.l1))
             decrease = self._sweep(active, penalty)
             steps, sweeps = steps + 1, sweeps + 1
-            slow = decrease <= nothing or sweeps >= self._patience(penalty)
+            slow = decrease <= rounding or sweeps >= self._patience(penalty)
             if slow and steps < most and not self._is_solved(penalty, target):
                 decrease += self._newton(penalty, extend=True)
                 steps, sweeps = steps + 1, 0
-            if decrease <= nothing:
+            if decrease <= rounding:
                 break  # only rounding is left
         return steps
 
-    def _cheap_sweeps(self, penalty: GapPenalty, target: float, nothing: float, most: int) -> int:
+    def _cheap_sweeps(self, penalty: GapPenalty, target: float, rounding: float, most: int) -> int:
         """Make sweeps that cost less than computing the gap after each, until coefficients no longer change."""
         size = len(self.w)
         few = min(CHEAP_PRODUCTS // max(1, size * size), MAX_CHEAP_SWEEPS, most // 10)
         known = self.G, size, *penalty, self.w, self.c, self.squares
-        sweeps, self.squares = descent_loops.gram_descent(*known, target, AT_REST * nothing, few)
+        sweeps, self.squares = descent_loops.gram_descent(*known, target, AT_REST * rounding, few)
         return int(sweeps)
 
     def _is_solved(self, penalty: GapPenalty, target: float) -> bool:

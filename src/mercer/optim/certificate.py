@@ -52,12 +52,12 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether the value is at most the tolerance."""
+        """True if the value is at most the tolerance."""
         return bool(self.value <= self.tolerance)  # a value may be NumPy's
 
     @property
     def is_global(self) -> bool:
-        """Whether the certificate holds for a global optimum, rather than a local one.
+        """True if the certificate holds for a global optimum, rather than a local one.
 
         >>> Certificate("stationary point", 1e-9, 1e-8, "the gradient vanishes").is_global
         False

@@ -182,7 +182,7 @@ class LassoAttempt:
 
     @property
     def is_stalled(self) -> bool:
-        """Whether the last passes over the data made no progress."""
+        """True if the last passes over the data made no progress."""
         return len(self.gaps) > MAX_IDLE_PASSES and min(self.gaps[-MAX_IDLE_PASSES:]) > 0.5 * min(
             self.gaps[:-MAX_IDLE_PASSES]
         )
@@ -273,7 +273,7 @@ class LassoPath:
 
     @property
     def _is_complete(self) -> bool:
-        """Whether the set has every column, and its slopes are accurate enough to compute gaps without the data."""
+        """True if the set has every column, and its slopes are accurate enough to compute gaps without the data."""
         return len(self._set) >= int(self._varies.sum()) and self._relative > GRAM_GAP_ROUNDING
 
     @property

@@ -49,12 +49,12 @@ class LearningRule:
 
     @property
     def has_gradient(self) -> bool:
-        """Whether the rule is gradient descent on a differentiable loss."""
+        """True if the rule is gradient descent on a differentiable loss."""
         return self.curvature > 0
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether σ(u) is a probability of the class."""
+        """True if σ(u) is a probability of the class."""
         return self.code in (loops.LOGISTIC_RULE, loops.SIGMOID_RULE)
 
 

@@ -170,7 +170,7 @@ class ScaledCholesky:
 
     @property
     def is_accurate(self) -> bool:
-        """Whether a solution has ten digits."""
+        """True if a solution has ten digits."""
         return self.reciprocal > WELL_CONDITIONED
 
     def correction(self, gradient: Array) -> Array:

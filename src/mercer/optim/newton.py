@@ -222,7 +222,7 @@ class NewtonDescent:
 
     @property
     def is_short(self) -> bool:
-        """Whether the gradient is short enough by the Hessian in use."""
+        """True if the gradient is short enough by the Hessian in use."""
         return self.length <= self._tolerance
 
     def run(self, most_steps: int) -> None:
@@ -381,7 +381,7 @@ class StallMonitor:
 
     @property
     def is_stalled(self) -> bool:
-        """Whether the last steps made no progress."""
+        """True if the last steps made no progress."""
         return self._in_vain >= MAX_STALLED_STEPS
 
 

@@ -81,7 +81,7 @@ class RowSlopes(NamedTuple):
 
     @property
     def is_far_apart(self) -> bool:
-        """Whether the expected Hessian is a poor preconditioner for the observed one."""
+        """True if the expected Hessian is a poor preconditioner for the observed one."""
         observed, expected = to_numpy(self.observed), to_numpy(self.expected)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             ratio = observed.sum() / expected.sum()
@@ -90,7 +90,7 @@ class RowSlopes(NamedTuple):
 
     @property
     def hides_some(self) -> bool:
-        """Whether rows with a slope have so little curvature compared with others that sums lose its digits."""
+        """True if rows with a slope have so little curvature compared with others that sums lose its digits."""
         observed, sloping = to_numpy(self.observed), to_numpy(self.first) != 0
         return bool((observed[sloping] <= HIDDEN_CURVATURE * observed.max(initial=0.0)).any())
 
@@ -211,12 +211,12 @@ class Problem:
 
     @property
     def is_convex(self) -> bool:
-        """Whether every stationary point is a minimum; penalties are convex."""
+        """True if every stationary point is a minimum; penalties are convex."""
         return self.response.is_convex
 
     @property
     def exact_hessian(self) -> bool:
-        """Whether the expected Hessian is the observed one, as for the canonical link."""
+        """True if the expected Hessian is the observed one, as for the canonical link."""
         return self.response.link == self.response.family.response_link
 
     def start(self) -> Array:

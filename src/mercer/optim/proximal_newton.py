@@ -92,7 +92,7 @@ class ProximalLosses:
 
     @property
     def has_gap(self) -> bool:
-        """Whether D(s) is known for the loss."""
+        """True if D(s) is known for the loss."""
         return type(self.response.lower()) in DIVERGENCES
 
     def dual_part(self, eta: Array) -> Callable[[float], float]:
@@ -402,7 +402,7 @@ class ProximalIterate(ProximalPoint):
 
     @property
     def has_converged(self) -> bool:
-        """Whether both criteria are met."""
+        """True if both criteria are met."""
         return self.distance <= self.target and self.has_short_subgradient
 
 

@@ -208,7 +208,7 @@ HIGHS_OPTIONS: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_t
 @stored(direction=floats("w"), separated=flags("n"), multipliers=floats("n"))
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """Whether responses are separated, along which direction, with a proof.
+    """The separation of responses: its kind and its direction, with a proof.
 
     Attributes
     ----------

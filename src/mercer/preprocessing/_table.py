@@ -426,7 +426,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return [positions for _, slot, positions in self._runs() if slot.order == LEVEL_SLOT]
 
     def _runs(self) -> Iterator[tuple[Treatment, Slot, list[int]]]:
-        """Yield the treatment, slot and positions of each run of features; nothing for a formula."""
+        """Yield the treatment, slot and positions of each run of features; none for a formula."""
         if self._formula is not None:
             return
         runs = [(self._treatments[name], slot) for name in self._used for slot in self._treatments[name].slots()]

@@ -32,32 +32,34 @@ Glances = list["Glance"]
 class Glance(NamedTuple):
     """The statistics of a column that suffice for any kind it may turn out to have."""
 
-    seen: ColumnValues
+    values: ColumnValues
     #: the distribution of numbers, or of days
     spread: NumberSpread | None
     days: DaysSeen | None
 
     @classmethod
     def of(cls, table: Table, position: int, missing: str) -> Self:
-        seen, spread, days = ColumnValues.of(table, position), None, None
-        if missing == "error" and seen.missing:
+        values, spread, days = ColumnValues.of(table, position), None, None
+        if missing == "error" and values.missing:
             refuse_gaps(table.names[position], table.coded(position).codes < 0)
-        spelled = seen.kind is Kind.CATEGORY and seen.labels is not None and are_dates(seen.labels.labels.tolist())
-        if seen.kind is Kind.DATE or spelled:
-            values = days_of(table, position)
-            spread, days = NumberSpread.of(values), DaysSeen.of(values, table.zone(position))
-        elif seen.kind.numeric:
+        spelled = (
+            values.kind is Kind.CATEGORY and values.labels is not None and are_dates(values.labels.labels.tolist())
+        )
+        if values.kind is Kind.DATE or spelled:
+            times = days_of(table, position)
+            spread, days = NumberSpread.of(times), DaysSeen.of(times, table.zone(position))
+        elif values.kind.numeric:
             spread = NumberSpread.of(numbers_of(table, position))
-        return cls(seen.bounded(), spread, days)
+        return cls(values.bounded(), spread, days)
 
     def merge(self, other: Self) -> Self:
-        mine, theirs = (self, other) if self.seen.present else (other, self)
+        mine, theirs = (self, other) if self.values.present else (other, self)
         alike = theirs.spread is not None and (mine.days is None) == (theirs.days is None)
         spread = mine.spread.merge(theirs.spread) if mine.spread and theirs.spread and alike else None
         days = mine.days.merge(theirs.days) if mine.days and theirs.days else None
-        if not theirs.seen.present:  # a part without values changes nothing
+        if not theirs.values.present:  # a part without values changes nothing
             spread, days = mine.spread, mine.days
-        return type(self)(self.seen.merge(other.seen), spread, days)
+        return type(self)(self.values.merge(other.values), spread, days)
 
 
 def learn_source(features: Any, source: Source) -> None:
@@ -67,12 +69,12 @@ def learn_source(features: Any, source: Source) -> None:
     features.formats_ = dict(features.formats or {})
     names = [Naming.of(table.with_formats(features.formats_), j) for j in range(table.n_columns)]
     glances = fold(functools.partial(_summarize, copy.copy(features)), source, _merge_all)
-    seen = [glance.seen for glance in glances]
+    values = [glance.values for glance in glances]
     declared = [replace(each, declared=kinds.get(each.name, each.declared)) for each in names]
     formats = features.formats_ or {
-        each.name: form for each, form in zip(names, detect_formats(seen, declared), strict=True) if form is not None
+        each.name: form for each, form in zip(names, detect_formats(values, declared), strict=True) if form is not None
     }
-    findings = infer_columns(seen, [replace(each, format=formats.get(each.name)) for each in names])
+    findings = infer_columns(values, [replace(each, format=formats.get(each.name)) for each in names])
     if formats != features.formats_:
         # strings that spell numbers or dates are read as such in a second pass
         features.formats_ = formats
@@ -89,8 +91,8 @@ def learn_source(features: Any, source: Source) -> None:
 def infer_schema(source: Source) -> Schema:
     """Infer the schema of a source from all of its values in one pass."""
     table = Table.of(source.head().X, dates=True)
-    seen = fold(_observe, source, _merge_all)
-    findings = infer_columns(seen, [Naming.of(table, j) for j in range(table.n_columns)])
+    values = fold(_observe, source, _merge_all)
+    findings = infer_columns(values, [Naming.of(table, j) for j in range(table.n_columns)])
     return Schema(tuple(Column(name, *found) for name, found in zip(table.names, findings, strict=True)))
 
 
@@ -123,10 +125,10 @@ class SourceColumnReader:
 
     @property
     def present(self) -> int:
-        return self.glance.seen.present
+        return self.glance.values.present
 
     def gaps(self, missing: str) -> Gaps:
-        return Gaps(missing, self.glance.seen.missing > 0)  # errors were raised in the first pass
+        return Gaps(missing, self.glance.values.missing > 0)  # errors were raised in the first pass
 
     def numbers(self) -> NumberSpread:
         if self.glance.spread is not None and self.glance.days is None:
@@ -139,8 +141,8 @@ class SourceColumnReader:
         return fold(functools.partial(_days, self.name), self.source, _merge_both)
 
     def labels(self) -> Occurrences:
-        if self.glance.seen.labels is not None and not self.glance.seen.halvings:
-            return self.glance.seen.labels
+        if self.glance.values.labels is not None and not self.glance.values.halvings:
+            return self.glance.values.labels
         return fold(functools.partial(_labels, self.name), self.source, Occurrences.merge)
 
     def text(self, options: TreatmentOptions) -> TextTreatment:

@@ -559,7 +559,7 @@ def _only_zone(column: str, zones: tuple[str, ...]) -> str | None:
 
 
 def _if_varying(values: tuple[int, ...]) -> tuple[int, ...]:
-    """Return distinct values if there are two or more, else nothing."""
+    """Return distinct values if there are two or more, else an empty tuple."""
     return values if len(values) > 1 else ()
 
 

@@ -1,7 +1,7 @@
 """The contents of a page as plain records: notes, charts, costs, tables of rows, and sections.
 
 Records are frozen. They store any sequence or array as a tuple of text or numbers, and raise `RecordError` if their
-parts do not fit together. `report.page` decides how they look.
+parts do not fit together. `report.page` renders them.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ class CostTable:
 
 @dataclass(frozen=True)
 class EvidenceRecord:
-    """The explanation of a model's predictions: what every feature adds to the log odds or to the prediction.
+    """The explanation of a model's predictions: the contribution of every feature to the log odds or the prediction.
 
     Parameters
     ----------

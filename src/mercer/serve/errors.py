@@ -14,7 +14,7 @@ class RequestError(Exception):
         self.status, self.sentence, self.row, self.column = status, sentence, row, column
 
     def body(self) -> bytes:
-        """Return the error as JSON in ASCII, which can be encoded whatever the client has sent."""
+        """Return the error as JSON in ASCII, so that any text of the client can be encoded."""
         content: dict[str, Any] = {"detail": self.sentence}
         position = {"row": self.row, "column": self.column}
         return json.dumps(content | {name: value for name, value in position.items() if value is not None}).encode()

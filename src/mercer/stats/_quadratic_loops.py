@@ -37,13 +37,13 @@ def newton(loss, X, shift, inverse_scale, w, y, weight, offset, gradient, hessia
     z = [(x − shift) · inverse_scale, 1, 0, …] has the length of w. Empty `weight` and `offset` mean ones and zeros.
     """
     n = X.shape[0]
-    tile, nothing = new_tile(X.shape[1] + 1, MIN_GRAM_TILE_ROWS), np.zeros((n, 0))
+    tile, empty = new_tile(X.shape[1] + 1, MIN_GRAM_TILE_ROWS), np.zeros((n, 0))
     eta, first, second = np.empty((3, tile.shape[0]))
     value = 0.0
     for start in range(0, n, tile.shape[0]):
         stop = min(start + tile.shape[0], n)
         m = stop - start
-        fill(X, nothing, start, stop, shift, inverse_scale, tile)
+        fill(X, empty, start, stop, shift, inverse_scale, tile)
         rows = tile[:m]
         products(rows, w, 0.0, eta)
         for i in range(min(m, offset.shape[0])):

@@ -73,7 +73,7 @@ class Statistic(ABC):
 
     @property
     def finite(self) -> bool:
-        """Whether all values so far were finite, judged by the sums, through which infinite values propagate."""
+        """True if all values so far were finite, judged by the sums, through which infinite values propagate."""
         return True
 
     def cancellation(self, left: Self) -> float:

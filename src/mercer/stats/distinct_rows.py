@@ -39,7 +39,7 @@ class DistinctRows:
     weight: Array
     hashes: Array
     #: number of all rows, kept or not
-    seen: int
+    n_rows: int
 
     @classmethod
     def zero(cls, columns: int, *, most: int) -> Self:
@@ -56,9 +56,9 @@ class DistinctRows:
         return self._join(rows, np.ones(len(rows)) if weight is None else weight, hash_rows(rows), len(rows))
 
     def merge(self, other: Self) -> Self:
-        return self._join(other.rows, other.weight, other.hashes, other.seen)
+        return self._join(other.rows, other.weight, other.hashes, other.n_rows)
 
-    def _join(self, rows: Array, weight: Array, hashes: Array, seen: int) -> Self:
+    def _join(self, rows: Array, weight: Array, hashes: Array, n_rows: int) -> Self:
         if len(hashes) > 2 * self.most:  # most rows are dropped: only candidates are sorted
             low = hashes <= np.partition(hashes, 2 * self.most)[2 * self.most]
             if len(np.unique(hashes[low])) >= self.most:
@@ -67,11 +67,11 @@ class DistinctRows:
         kept, first, place = np.unique(hashes, return_index=True, return_inverse=True)
         weights = np.bincount(place, np.concatenate([self.weight, weight]), minlength=len(kept))[: self.most]
         chosen = np.concatenate([self.rows, rows])[first[: self.most]]
-        return replace(self, rows=chosen, weight=weights, hashes=kept[: self.most], seen=self.seen + seen)
+        return replace(self, rows=chosen, weight=weights, hashes=kept[: self.most], n_rows=self.n_rows + n_rows)
 
     @property
     def complete(self) -> bool:
-        """Whether the sample contains all distinct rows."""
+        """True if the sample contains all distinct rows."""
         return len(self.hashes) < self.most
 
 

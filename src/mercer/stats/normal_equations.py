@@ -91,7 +91,7 @@ class RFactor:
 
     @property
     def finite(self) -> bool:
-        """Whether all values so far were finite."""
+        """True if all values so far were finite."""
         return bool(np.isfinite(self.R).all())
 
     @property
@@ -172,7 +172,7 @@ class NormalEquations:
 
     @property
     def finite(self) -> bool:
-        """Whether all values so far, and their squares, were finite."""
+        """True if all values so far, and their squares, were finite."""
         return self.moments.finite
 
     @property

@@ -78,7 +78,7 @@ class PatternMoments(Statistic):
 
     @property
     def complete(self) -> bool:
-        """Whether no value is missing in any row."""
+        """True if no value is missing in any row."""
         return self.patterns.keys() <= {self._everything}
 
     @property
@@ -122,9 +122,9 @@ class PatternMoments(Statistic):
         return self._with(patterns)
 
     def _with(self, patterns: dict[bytes, ScatterMoments]) -> Self:
-        seen = {pattern: part for pattern, part in patterns.items() if part.rows.any()}
-        _check_number(len(seen))
-        return replace(self, patterns=seen)
+        kept = {pattern: part for pattern, part in patterns.items() if part.rows.any()}
+        _check_number(len(kept))
+        return replace(self, patterns=kept)
 
     def merge(self, other: Self) -> Self:
         refuse_other_shape("moments", (self.groups, self.columns), (other.groups, other.columns))

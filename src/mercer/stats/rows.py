@@ -51,8 +51,8 @@ class StoredRows(Statistic):
         """All rows in one piece, which is read-only."""
         if len(self.pieces) == 1:
             return self.pieces[0]
-        nothing = StoredPiece(np.zeros((0, self.columns)), np.zeros(0, dtype=np.int64), np.zeros(0))
-        return StoredPiece(*map(np.concatenate, zip(nothing, *self.pieces, strict=True)))
+        empty = StoredPiece(np.zeros((0, self.columns)), np.zeros(0, dtype=np.int64), np.zeros(0))
+        return StoredPiece(*map(np.concatenate, zip(empty, *self.pieces, strict=True)))
 
     @property
     def rows(self) -> Array:
@@ -96,8 +96,9 @@ class StoredRows(Statistic):
         if (missing := np.flatnonzero(np.bincount(mine_at, minlength=len(places)) < left_over)).size:
             row = gone.points[int(np.argmax(gone_at == missing[0]))]
             raise UnseenRowsError(
-                f"the row {np.array2string(row, threshold=6)} was not seen in its class with its weight so many times; "
-                "forget only rows that were passed to fit or partial_fit, with the same sample_weight."
+                f"the row {np.array2string(row, threshold=6)} is to be forgotten more often than it was seen in its "
+                "class with its weight; forget only rows that were passed to fit or partial_fit, with the same "
+                "sample_weight."
             )
         keep = np.ones(len(mine.codes), dtype=bool)
         keep[candidates] = _count_previous(mine_at) >= left_over[mine_at]

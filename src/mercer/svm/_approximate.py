@@ -95,13 +95,13 @@ def prepare_by_features(kernel: Kernel, map: Any, kept: Any, X: Any, groups: Any
     def of_pair(i: int, j: int) -> FeatureRows:
         return rows if len(groups) == 1 else rows.take(np.concatenate([groups[i], groups[j]]))
 
-    nothing = np.zeros((map.n_features, 0))
+    empty = np.zeros((map.n_features, 0))
     return TrainingRows(
         of_pair,
         rows.diagonal,
         "float64",
         definite,
-        lambda numbers: FeatureComparison(map, kernel, take(X, numbers), nothing, centre),
+        lambda numbers: FeatureComparison(map, kernel, take(X, numbers), empty, centre),
         features=rows,
     )
 

@@ -127,12 +127,12 @@ def _pair_gains(high, down, diagonal, row, own, least_curvature, gain):  # type:
     falls.
     """
     number = row.dtype.type  # all of one precision, or the loop would run in the higher one
-    least, nothing, two, flat = number(-np.inf), number(0), number(2), number(least_curvature)
+    least, zero, two, flat = number(-np.inf), number(0), number(2), number(least_curvature)
     for k in range(row.shape[0]):
         slope = high + down[k]
         curvature = own + diagonal[k] - two * row[k]
         curvature = curvature if curvature > flat else flat
-        gain[k] = slope * slope / curvature if slope > nothing else least
+        gain[k] = slope * slope / curvature if slope > zero else least
 
 
 @jit
@@ -195,10 +195,10 @@ def _move_one(G, row, step, rise, fall, up, down):  # type: ignore[no-untyped-de
 @jit
 def _single_gains(up, down, diagonal, gain):  # type: ignore[no-untyped-def]
     """Compute the decrease of the objective, without bounds, if each coordinate moves alone."""
-    least, nothing = up.dtype.type(-np.inf), up.dtype.type(0)
+    least, zero = up.dtype.type(-np.inf), up.dtype.type(0)
     for k in range(diagonal.shape[0]):
         slope = up[k] if up[k] > down[k] else down[k]
-        gain[k] = slope * slope / diagonal[k] if slope > nothing else least
+        gain[k] = slope * slope / diagonal[k] if slope > zero else least
 
 
 @jit

@@ -1,4 +1,4 @@
-"""How laws are asserted: each is a function of a case, and its docstring the sentence that says it."""
+"""Assertion of laws: each law is a function of a case, and its docstring states the law."""
 
 from __future__ import annotations
 

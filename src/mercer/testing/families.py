@@ -54,7 +54,7 @@ def check_family(family: Family, parameters: Parameters, rng: np.random.Generato
 
 
 def _is_response(family: Family) -> bool:
-    """Whether y of one mean can be described: counts of unknown dispersion, say, cannot yet."""
+    """Return whether a family can be a response: counts of unknown dispersion, for example, cannot."""
     try:
         return bool(family.row_loss.means)
     except (TypeError, ValueError):
@@ -75,9 +75,9 @@ def _draws_are_inside(case: _FamilyCase) -> None:
 
 
 def _missing_is_integrated_out(case: _FamilyCase) -> None:
-    """what is missing altogether has log density 0."""
-    nothing = np.full(case.draws.shape, np.nan)
-    np.testing.assert_array_equal(case.family.log_density(nothing, case.parameters), 0.0)
+    """a missing value has log density 0."""
+    missing = np.full(case.draws.shape, np.nan)
+    np.testing.assert_array_equal(case.family.log_density(missing, case.parameters), 0.0)
 
 
 def _draws_follow_the_density(case: _FamilyCase) -> None:
@@ -160,10 +160,10 @@ def _assert_mean(values: Array, expected: Array) -> None:
 
 
 def _fit_is_a_fixed_point(case: _FamilyCase) -> None:
-    """the maximum likelihood fit expects the mean that was seen, and is likelier than the truth."""
-    seen = case.family.sufficient(case.draws).mean(axis=0)
-    fitted = case.family.from_mean(seen)
-    np.testing.assert_allclose(case.family.expected(fitted), seen, rtol=1e-8, atol=1e-10)
+    """the maximum likelihood fit has the mean of the draws, and is likelier than the truth."""
+    mean = case.family.sufficient(case.draws).mean(axis=0)
+    fitted = case.family.from_mean(mean)
+    np.testing.assert_allclose(case.family.expected(fitted), mean, rtol=1e-8, atol=1e-10)
     gain = case.family.log_density(case.draws, fitted) - case.family.log_density(case.draws, case.parameters)
     assert (gain.mean(axis=0) > -1e-9).all(), f"the fit is less likely than the truth by {-gain.mean(axis=0).min():.1e}"
 

@@ -120,7 +120,7 @@ def _features_give_the_kernel(case: _KernelCase) -> None:
 
 
 def _map(case: _KernelCase) -> Any:
-    """ψ, for rows of so many columns or, where rows are no numbers, for the rows themselves."""
+    """Return ψ for the number of columns or, if rows are not numeric, for the rows themselves."""
     rows = Views(case.X).rows if case.kernel.numeric else case.X
     if case.kernel.numeric and isinstance(rows, list):  # things for a function of a user
         return None

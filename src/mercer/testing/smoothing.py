@@ -64,7 +64,7 @@ class _SmoothingCase:
 
 
 def check_smoothing_kernel(kernel: SmoothingKernel, columns: int = 2) -> list[str]:
-    """Assert every law of a smoothing kernel in so many dimensions; returns the laws that were checked.
+    """Assert every law of a smoothing kernel in `columns` dimensions; return the laws that were checked.
 
     Examples
     --------

@@ -52,9 +52,9 @@ class _StatisticCase:
 def check_statistic(
     zero: Statistic, draw_rows: DrawRows, rng: np.random.Generator, *, rows: int = 40, weighted: bool = True
 ) -> list[str]:
-    """Assert every law of a statistic; returns the laws that were checked.
+    """Assert every law of a statistic; return the laws that were checked.
 
-    `zero` has seen nothing, and `draw_rows(rng, n)` gives n rows in the form that its `update` takes.
+    `zero` is the empty statistic, and `draw_rows(rng, n)` gives n rows in the form that its `update` takes.
 
     Examples
     --------
@@ -70,13 +70,13 @@ def check_statistic(
     laws = [
         _merge_is_associative,
         _merge_is_commutative,
-        _nothing_adds_nothing,
+        _empty_adds_nothing,
         _halves_equal_the_whole,
         _order_does_not_matter,
         _remove_undoes_update,
         _removing_all_leaves_nothing,
         _unseen_rows_are_refused,
-        _rows_without_weight_are_no_rows,
+        _rows_without_weight_do_not_count,
         _groups_move,
         _groups_come_and_go,
         _values_never_change,
@@ -98,22 +98,22 @@ def _cut(x: Any, rows: Array) -> Any:
     return tuple(_cut(block, rows) for block in x) if isinstance(x, tuple) else x[rows]
 
 
-def _assert_alike(seen: Any, expected: Any, tolerance: float = STATISTIC_TOLERANCE, place: str = "contents") -> None:
-    """The same contents, to rounding: of statistics, tuples, dictionaries, arrays and plain values."""
+def _assert_alike(actual: Any, expected: Any, tolerance: float = STATISTIC_TOLERANCE, place: str = "contents") -> None:
+    """Assert equal contents, up to rounding, of statistics, tuples, dictionaries, arrays or plain values."""
     if isinstance(expected, Statistic):
-        seen, expected = seen.contents(), expected.contents()
+        actual, expected = actual.contents(), expected.contents()
     if isinstance(expected, dict):
-        assert seen.keys() == expected.keys(), f"{place}: {set(seen)} against {set(expected)}"
+        assert actual.keys() == expected.keys(), f"{place}: {set(actual)} against {set(expected)}"
         for key in expected:
-            _assert_alike(seen[key], expected[key], tolerance, f"{place}.{key}")
+            _assert_alike(actual[key], expected[key], tolerance, f"{place}.{key}")
     elif isinstance(expected, tuple):
-        for i, (one, other) in enumerate(zip(seen, expected, strict=True)):
+        for i, (one, other) in enumerate(zip(actual, expected, strict=True)):
             _assert_alike(one, other, tolerance, f"{place}[{i}]")
     elif isinstance(expected, np.ndarray) and expected.dtype.kind == "f":
         scale = np.abs(expected).max(initial=0.0) or 1.0
-        np.testing.assert_allclose(seen, expected, rtol=tolerance, atol=tolerance * scale, err_msg=place)
+        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * scale, err_msg=place)
     else:
-        np.testing.assert_array_equal(seen, expected, err_msg=place)
+        np.testing.assert_array_equal(actual, expected, err_msg=place)
 
 
 def _merge_is_associative(case: _StatisticCase) -> None:
@@ -128,8 +128,8 @@ def _merge_is_commutative(case: _StatisticCase) -> None:
     _assert_alike(a.merge(b), b.merge(a))
 
 
-def _nothing_adds_nothing(case: _StatisticCase) -> None:
-    """a statistic that has seen nothing changes nothing."""
+def _empty_adds_nothing(case: _StatisticCase) -> None:
+    """merging an empty statistic, or subtracting it, changes nothing."""
     a = case.parts[0]
     _assert_alike(a.merge(a.empty()), a)
     _assert_alike(a.empty().merge(a), a)
@@ -161,25 +161,25 @@ def _remove_undoes_update(case: _StatisticCase) -> None:
 
 
 def _removing_all_leaves_nothing(case: _StatisticCase) -> None:
-    """a statistic without its rows has seen nothing, to the last bit."""
+    """a statistic from which all rows are removed is empty, to the last bit."""
     batch = case.batches[0]
-    nothing = batch.into(case.zero).remove(batch.x, batch.groups, batch.weight)
-    _assert_alike(nothing, case.zero, tolerance=0.0)
+    emptied = batch.into(case.zero).remove(batch.x, batch.groups, batch.weight)
+    _assert_alike(emptied, case.zero, tolerance=0.0)
 
 
 def _unseen_rows_are_refused(case: _StatisticCase) -> None:
-    """rows that were never seen cannot be removed."""
+    """rows that were never added cannot be removed."""
     batch = case.batches[0]
     try:
-        nothing = case.zero.remove(batch.x, batch.groups, batch.weight)
+        removed = case.zero.remove(batch.x, batch.groups, batch.weight)
     except UnseenRowsError:
         return
-    # rows that say nothing, all their values being missing, may go
-    _assert_alike(batch.into(case.zero), nothing)
+    # rows without any value change nothing, and may be removed
+    _assert_alike(batch.into(case.zero), removed)
 
 
-def _rows_without_weight_are_no_rows(case: _StatisticCase) -> None:
-    """a row of weight zero is no row."""
+def _rows_without_weight_do_not_count(case: _StatisticCase) -> None:
+    """a row of weight zero does not count."""
     batch = case.batches[0]
     kept = np.arange(len(batch.groups)) % 3 > 0
     silenced = _TestBatch(batch.x, batch.groups, np.where(kept, batch.weight, 0.0))

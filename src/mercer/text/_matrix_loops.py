@@ -171,7 +171,7 @@ def merge_strings(heads, offsets, data, heads2, offsets2, data2, both_heads, bot
     """Merge two ascending lists of distinct strings as `merge_keys` does, given their first eight bytes as numbers as
     well.
 
-    Bytes are copied eight at a time: each of the three arrays must have `SPARE` bytes more.
+    Bytes are copied eight at a time: each of the three arrays must have `SPARE_BYTES` bytes more.
     """
     i = j = count = 0
     n, n2 = heads.size, heads2.size

@@ -1,4 +1,4 @@
-"""What naive Bayes has learnt, on the page."""
+"""Section on the parameters of naive Bayes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each value of a column adds, as a table and as a drawing."""
+"""Contribution of each value of a column, as a table and as a drawing."""
 
 from __future__ import annotations
 

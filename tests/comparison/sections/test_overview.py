@@ -1,4 +1,4 @@
-"""What the page says of the columns."""
+"""Section on the columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How to have the same numbers again, on the page."""
+"""Section on the reproduction of the numbers."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def test_names_in_the_values_of_a_row_are_broken_at_underscores(browser: Any, tm
 
 
 def lefts(tab: Tab, selector: str) -> int:
-    """How many columns elements stand in."""
+    """Return the number of columns that elements are in."""
     return len({round(each.bounding_box()["x"]) for each in tab.page.locator(selector).all()})
 
 
@@ -519,7 +519,7 @@ def test_headings_and_landmarks_guide_those_who_listen(tab: Tab) -> None:
 
 
 def test_evidence_fits_on_a_phone(browser: Any, file: Path) -> None:
-    """What a column adds is the answer, and is not to be looked for sideways."""
+    """The contribution of a column is visible without scrolling sideways."""
     tab = Tab(browser, file, 390)
     box = tab.page.locator(".rows .box:has(table.evidence)").first
     assert box.evaluate("box => box.scrollWidth <= box.clientWidth")

@@ -1,4 +1,4 @@
-"""What decisions cost, against slow and plain computations."""
+"""Costs of decisions, against slow and plain computations."""
 
 from __future__ import annotations
 

@@ -29,9 +29,9 @@ CALIBRATION_FIELDS = (
 
 def calibration(view: View) -> Section | None:
     """Return calibration curves of the best models on held-out rows."""
-    if not view.classification or not view.learnt:
+    if not view.classification or not view.learning:
         return None
-    entries = view.learnt[:MAX_CALIBRATION_MODELS]
+    entries = view.learning[:MAX_CALIBRATION_MODELS]
     curves = [_curve(view, entry) for entry in entries]
     top = len(view.labels) > 2
     event = "the most probable class is right" if top else f"{view.labels[1]}"

@@ -88,7 +88,7 @@ def _lead(view: View, entry: Entry, model: Any, last: Any, intervals: bool) -> s
 
 def _describe_output(view: View, entry: Entry, model: Any) -> str:
     """Return the output of a regression of which a coefficient is a change: the prediction, or its logarithm."""
-    explained = explain_exactly(model, view.shown(entry, sample_rows(entry.table.n_rows, N_OUTPUT_ROWS)))
+    explained = explain_exactly(model, view.rows_for(entry, sample_rows(entry.table.n_rows, N_OUTPUT_ROWS)))
     return "prediction" if explained is None else explained.what
 
 

@@ -29,7 +29,7 @@ def decisions(view: View) -> Section | None:
     blocks: list[Any] = []
     if len(view.labels) <= MAX_CONFUSED_CLASSES:
         blocks += [_confusion_chart(view, best), _class_grid(view, best)]
-    if view.learnt and len(view.labels) <= MAX_COST_CLASSES:
+    if view.learning and len(view.labels) <= MAX_COST_CLASSES:
         blocks += [_cost_table(view), *_sample_note(view)]
     if not blocks:
         return None
@@ -74,7 +74,7 @@ def _class_grid(view: View, entry: Entry) -> Grid:
 
 def _cost_table(view: View) -> CostTable:
     models = {}
-    for entry in view.learnt[:MAX_COST_MODELS]:
+    for entry in view.learning[:MAX_COST_MODELS]:
         proba, truth = view.held_out(entry)
         rows = sample_rows(len(truth), MAX_COST_ROWS)
         models[entry.name] = (np.round(proba[rows], 4), truth[rows])

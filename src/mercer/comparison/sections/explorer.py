@@ -53,7 +53,7 @@ def explorer(view: View) -> Section | None:
         if len(explained) == MAX_EXPLORED_MODELS or (model := view.fitted(entry)) is None:
             continue
         try:
-            if explained and wide and explain_exactly(model, view.shown(entry, rows)) is None:
+            if explained and wide and explain_exactly(model, view.rows_for(entry, rows)) is None:
                 continue  # Shapley values of a wide table take long: only for the first model
             explained.append((entry, _explain_entry(view, entry, model, rows)))
         except (MercerError, ValueError, TypeError, AttributeError, IndexError) as error:
@@ -78,7 +78,7 @@ def explorer(view: View) -> Section | None:
 def _explain_entry(view: View, entry: Entry, model: Any, rows: Array) -> Explanation:
     """Explain these rows; a model that is not a sum over columns is compared with the rows of the view."""
     evaluations = view.evaluations(entry)
-    return explain_rows(model, view.shown(entry, rows), background=view.shown(entry), max_evaluations=evaluations)
+    return explain_rows(model, view.rows_for(entry, rows), background=view.rows_for(entry), max_evaluations=evaluations)
 
 
 def _describe_method(entry: Entry, explanation: Explanation) -> str:
@@ -120,7 +120,7 @@ def _choose_rows(view: View) -> Array:
     n, columns = view.comparison.table.shape
     most = MAX_EXPLORED_ROWS if columns <= MAX_NARROW_COLUMNS else MAX_EXPLORED_ROWS_OF_WIDE
     some = sample_rows(n, most * 3 // 4, seed=1)
-    best = view.best(probable=view.classification)
+    best = view.best(probabilistic=view.classification)
     if best is None:
         return some
     held = np.asarray(best.held_out, dtype=float)
@@ -159,7 +159,7 @@ def _choose_columns(table: Table, evidence: list[EvidenceRecord]) -> list[int]:
 
 
 def _make_evidence(view: View, entry: Entry, explanation: Explanation, rows: Array) -> list[EvidenceRecord]:
-    model, X = view.fitted(entry), view.shown(entry, rows)
+    model, X = view.fitted(entry), view.rows_for(entry, rows)
     predicted = [_format_answer(value) for value in np.ravel(model.predict(X)).tolist()]
     classes: list[str] = []
     proba: Any = ()

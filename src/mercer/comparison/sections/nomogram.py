@@ -38,7 +38,7 @@ class NomogramLine(NamedTuple):
 
 
 def nomogram(view: View, entry: Entry) -> list[Any]:
-    """Return a chart and a table; nothing if the contribution of a value depends on the other columns."""
+    """Return a chart and a table; none if the contribution of a value depends on the other columns."""
     rows = view.rows[sample_rows(len(view.rows), MAX_NOMOGRAM_ROWS)]
     table = entry.table.take(rows)
     if view.sparse:

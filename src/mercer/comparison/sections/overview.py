@@ -156,7 +156,7 @@ def count_bins(values: Array) -> tuple[Array, Array]:
 
 
 def _duplicates(view: View) -> list[Any]:
-    groups = row_numbers(view.telling)
+    groups = row_numbers(view.without_identifiers)
     repeated = len(groups) - len(np.unique(groups))
     if not repeated:
         return ["No two rows have the same values in all columns."]

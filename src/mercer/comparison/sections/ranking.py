@@ -19,7 +19,7 @@ MAX_ROC_POINTS = 150
 
 def ranking(view: View) -> Section | None:
     """Return curves of the best models for two classes, or of the best model for more classes."""
-    if not view.classification or not view.learnt:
+    if not view.classification or not view.learning:
         return None
     curves = _binary_curves(view) if len(view.labels) == 2 else _class_curves(view)
     if not curves:
@@ -28,7 +28,7 @@ def ranking(view: View) -> Section | None:
     what = (
         f"{view.labels[1]!r} above {view.labels[0]!r}"
         if len(view.labels) == 2
-        else f"each class above all others, by {view.learnt[0].name}"
+        else f"each class above all others, by {view.learning[0].name}"
     )
     return Section(
         "ranking",
@@ -39,12 +39,12 @@ def ranking(view: View) -> Section | None:
 
 
 def _binary_curves(view: View) -> list[tuple[str, Array, Array]]:
-    held = [(entry.name, *view.held_out(entry)) for entry in view.learnt[:MAX_ROC_MODELS]]
+    held = [(entry.name, *view.held_out(entry)) for entry in view.learning[:MAX_ROC_MODELS]]
     return [(name, proba[:, 1], truth == 1) for name, proba, truth in held]
 
 
 def _class_curves(view: View) -> list[tuple[str, Array, Array]]:
-    proba, truth = view.held_out(view.learnt[0])
+    proba, truth = view.held_out(view.learning[0])
     counts = np.bincount(truth, minlength=len(view.labels))
     frequent = np.sort(np.argsort(-counts, kind="stable")[:MAX_ROC_CLASSES])
     return [(view.labels[k], proba[:, k], truth == k) for k in frequent.tolist() if 0 < counts[k] < len(truth)]

@@ -24,7 +24,7 @@ MAX_REGION_CLASSES = 10
 
 def regions(view: View) -> Section | None:
     """Return class regions over the two most useful numeric columns, or predictions along the most useful ones."""
-    entry = view.best(probable=view.classification)
+    entry = view.best(probabilistic=view.classification)
     if entry is None or not view.amounts or view.sparse:
         return None
     model = view.fitted(entry)

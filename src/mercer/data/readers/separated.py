@@ -252,7 +252,7 @@ class Separated(TableReader):
 
     @cached_property
     def _scan(self) -> tuple[bool, int]:
-        """Whether the whole file is UTF-8 (a quick check if it is ASCII), and the number of its decompressed bytes."""
+        """The result of a pass: whether the file is UTF-8 (checked quickly if ASCII), and its decompressed bytes."""
         import pyarrow as pa
 
         decoder, is_utf8, size = codecs.getincrementaldecoder("utf-8")(), True, 0
@@ -268,7 +268,7 @@ class Separated(TableReader):
 
     @cached_property
     def _may_be_spaced(self) -> bool:
-        """Whether there may be spaces at the ends of fields; True if a search would take longer than it saves."""
+        """True if there may be spaces at the ends of fields; True if a search would take longer than it saves."""
         import pyarrow as pa
 
         separator, blank = self._separator.encode(self._encoding, "replace"), b" "
@@ -329,7 +329,7 @@ class Separated(TableReader):
 
     @property
     def _quoted(self) -> bool:
-        """Whether quotation marks enclose fields: in files separated by tabs only if the first line begins with one."""
+        """True if quotation marks enclose fields: in files separated by tabs only if the first line begins with one."""
         return self._separator != "\t" or self._text.lstrip("\r\n").startswith('"')
 
     @cached_property

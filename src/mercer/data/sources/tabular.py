@@ -16,7 +16,7 @@ class TabularSource(Source):
     @property
     @abstractmethod
     def layout(self) -> Layout:
-        """How tables become chunks; finding it may take a pass over files of text."""
+        """The layout by which tables become chunks; inferring it may take a pass over files of text."""
 
     @property
     def schema(self) -> Schema:

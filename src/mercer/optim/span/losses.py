@@ -132,11 +132,11 @@ class RowLosses(ABC):
     @property
     @abstractmethod
     def is_convex(self) -> bool:
-        """Whether every stationary point is a minimum."""
+        """True if every stationary point is a minimum."""
 
     @property
     def quadratic(self) -> bool:
-        """Whether one Newton step leads to the minimum."""
+        """True if one Newton step leads to the minimum."""
         return False
 
 
@@ -258,5 +258,5 @@ class ClassRowLosses(ArrayLosses):
 
 def observe_constant(y: Array, weight: Array | None, offset: Array | None) -> Observations:
     """Return observations with an intercept and no columns."""
-    nothing = DenseDesign(np.empty((len(y), 0)), Coordinates.plain(0, intercept=True))
-    return Observations(nothing, y, weight, offset)
+    empty = DenseDesign(np.empty((len(y), 0)), Coordinates.plain(0, intercept=True))
+    return Observations(empty, y, weight, offset)

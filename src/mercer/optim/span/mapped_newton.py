@@ -315,7 +315,7 @@ class MappedNewtonDescent:
 
     @property
     def is_short(self) -> bool:
-        """Whether the gradient is short enough."""
+        """True if the gradient is short enough."""
         return self.length <= self._tolerance
 
     def run(self, most_steps: int) -> None:

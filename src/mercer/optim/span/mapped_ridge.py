@@ -34,8 +34,8 @@ class MappedRidge:
         Y, weight = self.Y, np.ones(len(self.Y)) if self.weight is None else self.weight
         with np.errstate(over="ignore", invalid="ignore"):
             gram = self.design.gram(weight, exactly=True)
-            nothing = np.zeros((self.design.n_columns, Y.shape[1]))
-            _, moment = self.design.swept(nothing, lambda rows, _: weight[rows, None] * Y[rows])
+            zeros = np.zeros((self.design.n_columns, Y.shape[1]))
+            _, moment = self.design.swept(zeros, lambda rows, _: weight[rows, None] * Y[rows])
         if not (np.isfinite(gram).all() and np.isfinite(moment).all()):
             raise NotPositiveDefiniteError(
                 "squares of the features are too large for float64, or not finite; divide the columns by their scale, "

@@ -26,10 +26,10 @@ def chart_html(chart: Chart, key: str, limits: PageLimits) -> Markup:
     title = tag("h3", chart.title) if chart.title else Markup()
     caption = tag("figcaption", inline(chart.caption)) if chart.caption else Markup()
     if not any(map(_visible, chart.marks)):
-        nothing = tag("p", "There is nothing to draw: no value is finite.", class_="nothing")
-        return tag("figure", title, nothing, caption, class_="chart")
+        message = tag("p", "There is nothing to draw: no value is finite.", class_="nothing")
+        return tag("figure", title, message, caption, class_="chart")
     canvas = _Canvas(lay_out(chart), number_series(chart), limits)
-    drawn = _drawn(chart, canvas)
+    drawn = _draw_all(chart, canvas)
     drawing = _svg(chart, canvas.plot, key, join_markup(part.svg for part in drawn))
     values = {"x": chart.x.label, "y": chart.y.label, "marks": [part.values for part in drawn]}
     box = tag("div", drawing, class_="drawing")
@@ -51,7 +51,7 @@ def number_series(chart: Chart) -> dict[str, int]:
     return {name: i for i, name in enumerate(dict.fromkeys(names))}
 
 
-def _drawn(chart: Chart, canvas: _Canvas) -> list[Drawn]:
+def _draw_all(chart: Chart, canvas: _Canvas) -> list[Drawn]:
     """Draw the marks, cells first because they lie below the others."""
     bars = [mark for mark in chart.marks if isinstance(mark, Bars)]
     ordered = sorted(chart.marks, key=lambda mark: not isinstance(mark, Heat))

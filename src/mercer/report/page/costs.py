@@ -28,7 +28,7 @@ class CostAssessment(NamedTuple):
 
     cost: float
     error: float  # standard error of the cost
-    expected: float  # by the model itself
+    expected: float  # by the probabilities of the model
     likeliest: float  # the cost of deciding for the most probable class
     confusion: Array  # truth × decision
 
@@ -117,7 +117,7 @@ def _table(judgements: dict[str, CostAssessment], models: Any, matrix: Array, cl
 
 
 def _matrix(costs: CostTable, matrix: Array) -> Markup:
-    """Return a table of inputs, which the script enables; without it they show the initial costs."""
+    """Return a table of inputs, which the script enables; without the script they show the initial costs."""
     head = tag("tr", tag("td", "truth \\ decision"), *(tag("th", name, scope="col") for name in costs.classes))
     listed = _is_listed(costs.classes)
     rows = (

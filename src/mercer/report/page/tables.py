@@ -51,14 +51,14 @@ def _is_stacked(fields: tuple[Field, ...], rows: tuple[tuple[Cell, ...], ...]) -
     """Return whether a table is about wider than a phone, where it becomes a list of headings and values."""
     if len(fields) < 3:
         return False
-    cells = (max((_letters(field.write(row[j])) for row in rows), default=0) for j, field in enumerate(fields))
+    cells = (max((_count_letters(field.write(row[j])) for row in rows), default=0) for j, field in enumerate(fields))
     # headings wrap between words; the sign of the order follows the last one
     headings = (max(map(len, field.heading.split()), default=0) + 2 for field in fields)
     letters = sum(map(max, headings, cells))
     return letters * TABLE_LETTER_WIDTH + len(fields) * CELL_PADDING_PIXELS > PHONE_WIDTH
 
 
-def _letters(words: str) -> int:
+def _count_letters(words: str) -> int:
     """Return the letters in the longest line of a cell on a phone, where long words are broken and intervals wrap."""
     if found := _INTERVAL.fullmatch(words):
         return max(map(len, found.groups()))

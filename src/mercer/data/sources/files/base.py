@@ -46,7 +46,7 @@ class PartOfFile(Piece):
 
     @property
     def is_whole_file(self) -> bool:
-        """Whether the file is a single piece, which is therefore read ahead of the computation."""
+        """True if the file is a single piece, which is therefore read ahead of the computation."""
         return False
 
     def chunks(self, skipped: list[str]) -> Iterator[Chunk]:

@@ -18,7 +18,7 @@ from mercer.data.sources.files.lines import Block
 IGNORED = re.compile(rb"#[^\n]*|\bqid:\S+")
 NUMBER_PATTERN = rb"[+-]?+(?>[\d.]++(?>[eE][+-]?+\d++)?+|nan|inf)"
 LINE_PATTERN = rb"[^\S\n]*+(?>" + NUMBER_PATTERN + rb"(?>[^\S\n]++\d++:" + NUMBER_PATTERN + rb")*+)?+[^\S\n]*+"
-#: lines with nothing else; matched without backtracking, so that a block of any size takes no memory
+#: lines without any other text; matched without backtracking, so that a block of any size takes no memory
 WELL_WRITTEN = re.compile(rb"(?>" + LINE_PATTERN + rb"\n)*+" + LINE_PATTERN)
 COLUMN_PATTERN = re.compile(rb"(?<!\d)0*(\d{1,16}):")
 #: largest column number, up to which all whole numbers are exact as floats
