@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from pathlib import Path
 
@@ -46,6 +48,26 @@ def test_every_model_is_in_the_table_of_the_reference() -> None:
 def test_every_test_that_pages_point_to_exists(file: str, name: str) -> None:
     source = (REPOSITORY / "tests" / file).read_text(encoding="utf-8")
     assert re.search(rf"^\s*def {name or 'test_.*'}\(", source, flags=re.MULTILINE)
+
+
+def named_in_code() -> list[str]:
+    """Names and calls in the column "in the code" of the lectures; attributes of fitted models are left out."""
+    rows = [line.split(" | ") for line in LECTURES.split("## Corrections")[0].splitlines()]
+    cells = [row[2] for row in rows if len(row) == 4]
+    return [code for cell in cells for code in re.findall(r"`([^`]+)`", cell) if not code.endswith("_")]
+
+
+@pytest.mark.parametrize("code", sorted(set(named_in_code())))
+def test_the_lectures_name_public_objects_and_their_parameters(code: str) -> None:
+    call = ast.parse(code.replace("…", "..."), mode="eval").body
+    name = ast.unparse(call.func if isinstance(call, ast.Call) else call)
+    thing, public = mercer, mercer.__all__
+    for part in name.split("."):
+        assert part in public
+        thing = getattr(thing, part)
+        public = thing.__all__ if inspect.ismodule(thing) else [one for one in dir(thing) if not one.startswith("_")]
+    if isinstance(call, ast.Call):
+        assert {word.arg for word in call.keywords} <= set(inspect.signature(thing).parameters)
 
 
 def test_every_correction_and_known_answer_of_the_lectures_has_a_test() -> None:
