@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 from functools import cache
+from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
@@ -14,6 +15,8 @@ from sphinx.application import Sphinx
 import mercer
 
 PACKAGES = tuple(name for name in mercer.__all__ if inspect.ismodule(getattr(mercer, name)))
+#: page of the objects that are returned, which are not imported by users
+RESULTS = Path(__file__).parents[1] / "reference" / "results.rst"
 #: a name, with the call that may follow it
 NAME = re.compile(r"(?:mercer\.)?(?P<name>\w+(?:\.\w+)?)(?:\(.*\))?")
 
@@ -26,13 +29,14 @@ def targets() -> dict[str, str]:
         module = importlib.import_module(f"mercer.{package}")
         # what has two names has its page under the short one
         found |= {f"{package}.{name}": found.get(name, f"mercer.{package}.{name}") for name in module.__all__}
-        # of a name of two packages, or of a word like `open`, nobody could tell what is meant
+        # a name of two packages is ambiguous, and a word like `open` need not be a name at all
         found |= {
             name: f"mercer.{package}.{name}"
             for name in module.__all__
             if name not in found and inspect.isclass(getattr(module, name)) and unambiguous(name)
         }
-    return found
+    results = re.findall(r"^.. autoclass:: (\S+)$", RESULTS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {name.rpartition(".")[2]: name for name in results} | found
 
 
 def unambiguous(name: str) -> bool:
