@@ -1,4 +1,4 @@
-"""docs/architecture.md agrees with the code: its picture, its table of packages, and the functions that rows pass through."""
+"""docs/architecture.md agrees with the code: its picture, its packages, and the functions that rows pass through."""
 
 from __future__ import annotations
 
