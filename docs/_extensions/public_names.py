@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 import mercer
 
 PACKAGES = tuple(name for name in mercer.__all__ if inspect.ismodule(getattr(mercer, name)))
-#: page of the objects that are returned, which are not imported by users
+#: page of the result objects, which users do not import
 RESULTS = Path(__file__).parents[1] / "reference" / "results.rst"
 #: a name, with the call that may follow it
 NAME = re.compile(r"(?:mercer\.)?(?P<name>\w+(?:\.\w+)?)(?:\(.*\))?")
@@ -23,11 +23,11 @@ NAME = re.compile(r"(?:mercer\.)?(?P<name>\w+(?:\.\w+)?)(?:\(.*\))?")
 
 @cache
 def targets() -> dict[str, str]:
-    """Names as they are written, and the names that the reference has for them."""
+    """Return the full names in the reference of all names that pages may contain."""
     found = {name: f"mercer.{name}" for name in mercer.__all__ if name not in PACKAGES}
     for package in PACKAGES:
         module = importlib.import_module(f"mercer.{package}")
-        # what has two names has its page under the short one
+        # an object with two names has its page under the short one
         found |= {f"{package}.{name}": found.get(name, f"mercer.{package}.{name}") for name in module.__all__}
         # a name of two packages is ambiguous, and a word like `open` need not be a name at all
         found |= {

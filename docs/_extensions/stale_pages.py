@@ -1,4 +1,4 @@
-"""Generated pages whose script or name is gone are removed before a build, which would complain of them for ever."""
+"""Remove generated pages whose script or name no longer exists before a build, which would warn of them."""
 
 from __future__ import annotations
 

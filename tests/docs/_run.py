@@ -1,8 +1,9 @@
-"""Runs the blocks of a page as a reader would: from top to bottom, in one folder, in one session of Python."""
+"""Run the blocks of a page as a reader would: from top to bottom, in one folder, in one session of Python."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import re
 import shlex
@@ -30,7 +31,7 @@ PORT = "8000"
 
 @dataclass
 class Session:
-    """What stays from block to block."""
+    """State that is kept between the blocks of a page."""
 
     module: ModuleType
     port: str
@@ -43,13 +44,15 @@ class Session:
 
 
 def run_page(page: Page, replaced: dict[str, str] | None = None) -> str:
-    """What all blocks print, run in the current folder; `replaced` makes large examples smaller."""
-    # a module that can be found: what a page defines may be pickled
+    """Run all blocks in the current folder, and return their output; `replaced` makes large examples smaller."""
+    # an importable module, since objects defined on a page may be pickled
     module = ModuleType("page_of_the_documentation")
     sys.modules[module.__name__] = module
-    sys.path.insert(0, "")  # as in every session: what a page writes it can import
+    sys.path.insert(0, "")  # as in every session, a page can import the files it writes
     session = Session(module, _free_port())
     blocks = [block for block in page.blocks if not block.directive and not block.excuse]
+    traits = importlib.import_module("mercer.base.traits")
+    declared = dict(traits._DECLARED)
     printed = []
     try:
         for block, following in zip(blocks, [*blocks[1:], None], strict=True):
@@ -65,6 +68,7 @@ def run_page(page: Page, replaced: dict[str, str] | None = None) -> str:
             printed.append(shown)
     finally:
         session.close()
+        traits._DECLARED = declared  # an estimator of this page takes no part in comparisons of the next one
         del sys.modules[module.__name__]
         sys.path.remove("")
     return "\n".join(printed)
@@ -74,13 +78,14 @@ def _python(code: str, where: str, session: Session) -> str:
     # lines before the code, so that a traceback has the line of the page
     name, line = where.rsplit(":", 1)
     program = compile("\n" * (int(line) - 1) + code, name, "exec")
-    with contextlib.redirect_stdout(io.StringIO()) as shown, warnings.catch_warnings(record=True) as told:
+    with contextlib.redirect_stdout(io.StringIO()) as shown, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MercerWarning)
         exec(program, session.module.__dict__)
-    # as Python tells them, without file and line; what other packages deprecate among themselves nobody sees
-    heard = [one for one in told if not issubclass(one.category, (DeprecationWarning, PendingDeprecationWarning))]
-    said = [f"{one.category.__name__}: {one.message}" for one in heard]
-    return "\n".join([*said, shown.getvalue()])
+    # as Python prints them, without file and line; deprecations in other packages are not shown
+    shown_warnings = [
+        one for one in caught if not issubclass(one.category, (DeprecationWarning, PendingDeprecationWarning))
+    ]
+    return "\n".join([*(f"{one.category.__name__}: {one.message}" for one in shown_warnings), shown.getvalue()])
 
 
 def _shell(code: str, session: Session) -> str:
