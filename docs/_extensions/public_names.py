@@ -1,4 +1,4 @@
-"""A public name in code, such as `GaussianNB` or `families.Poisson()`, is a link to its page of the reference."""
+"""Link public names in code, such as `GaussianNB` or `families.Poisson()`, to their pages of the reference."""
 
 from __future__ import annotations
 

@@ -51,8 +51,6 @@ def run_page(page: Page, replaced: dict[str, str] | None = None) -> str:
     sys.path.insert(0, "")  # as in every session, a page can import the files it writes
     session = Session(module, _free_port())
     blocks = [block for block in page.blocks if not block.directive and not block.excuse]
-    traits = importlib.import_module("mercer.base.traits")
-    declared = dict(traits._DECLARED)
     printed = []
     try:
         for block, following in zip(blocks, [*blocks[1:], None], strict=True):
@@ -68,10 +66,18 @@ def run_page(page: Page, replaced: dict[str, str] | None = None) -> str:
             printed.append(shown)
     finally:
         session.close()
-        traits._DECLARED = declared  # an estimator of this page takes no part in comparisons of the next one
+        _remove_estimators_of(module)
         del sys.modules[module.__name__]
         sys.path.remove("")
     return "\n".join(printed)
+
+
+def _remove_estimators_of(module: ModuleType) -> None:
+    """Remove the estimators that a page defines, which would take part in the comparisons of other pages."""
+    declared = importlib.import_module("mercer.base.traits")._DECLARED
+    for key, cls in list(declared.items()):
+        if cls.__module__ == module.__name__:
+            del declared[key]
 
 
 def _python(code: str, where: str, session: Session) -> str:
