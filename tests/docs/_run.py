@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import re
 import shlex
@@ -45,8 +44,9 @@ class Session:
 
 def run_page(page: Page, replaced: dict[str, str] | None = None) -> str:
     """Run all blocks in the current folder, and return their output; `replaced` makes large examples smaller."""
-    # an importable module, since objects defined on a page may be pickled
-    module = ModuleType("page_of_the_documentation")
+    # an importable module, since objects defined on a page may be pickled; its name is that of the page, so that
+    # estimators of one page take no part in the comparisons of another
+    module = ModuleType(f"page_{re.sub(r'[^a-zA-Z]', '_', page.name)}")
     sys.modules[module.__name__] = module
     sys.path.insert(0, "")  # as in every session, a page can import the files it writes
     session = Session(module, _free_port())
@@ -66,18 +66,9 @@ def run_page(page: Page, replaced: dict[str, str] | None = None) -> str:
             printed.append(shown)
     finally:
         session.close()
-        _remove_estimators_of(module)
         del sys.modules[module.__name__]
         sys.path.remove("")
     return "\n".join(printed)
-
-
-def _remove_estimators_of(module: ModuleType) -> None:
-    """Remove the estimators that a page defines, which would take part in the comparisons of other pages."""
-    declared = importlib.import_module("mercer.base.traits")._DECLARED
-    for key, cls in list(declared.items()):
-        if cls.__module__ == module.__name__:
-            del declared[key]
 
 
 def _python(code: str, where: str, session: Session) -> str:
