@@ -1,4 +1,4 @@
-"""What the documentation points to exists: names, tests, pages. That its code runs is in `test_pages_run.py`."""
+"""The names, tests and pages that the documentation refers to exist; `test_pages_run.py` runs its code."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def models_of_reference() -> list[str]:
 
 
 def named_tests() -> list[tuple[str, str]]:
-    """Tests that the pages on lectures and on reliability name, with the files they are in.
+    """Return the tests named on the pages about lectures and reliability, with their files.
 
-    `…::test_name` is in the file that was named last, and a file without a folder is beside that.
+    `…::test_name` is in the file named before it, and a file without a folder is in the same folder.
     """
     found, last = [], Path()
     for file, name in re.findall(r"`(…|[\w/]+\.py)(?:::(\w+))?`", LECTURES + RELIABILITY):
@@ -51,7 +51,7 @@ def test_every_test_that_pages_point_to_exists(file: str, name: str) -> None:
 
 
 def named_in_code() -> list[str]:
-    """Names and calls in the column "in the code" of the lectures; attributes of fitted models are left out."""
+    """Return names and calls in the column "in the code" of the lectures, without attributes of fitted models."""
     rows = [line.split(" | ") for line in LECTURES.split("## Corrections")[0].splitlines()]
     cells = [row[2] for row in rows if len(row) == 4]
     return [code for cell in cells for code in re.findall(r"`([^`]+)`", cell) if not code.endswith("_")]
