@@ -45,7 +45,7 @@ def public() -> dict[str, Any]:
         f"{place}.{name}": getattr(module, name)
         for place, module in modules.items()
         for name in module.__all__
-        if name not in PACKAGES
+        if place != "mercer" or name not in PACKAGES
     }
 
 
