@@ -1,4 +1,4 @@
-"""The documentation site. `make docs` builds it, offline, and takes every warning for an error."""
+"""Configuration of the documentation site. `make docs` builds it offline; every warning is an error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ sys.path.insert(0, str(HERE / "_extensions"))
 os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE.parent / ".cache" / "numba"))  # as in the tests
 os.environ["MPLBACKEND"] = "Agg"
 
-import mercer  # noqa: E402 - after the folder of compiled loops is settled
+import mercer  # noqa: E402 - after the folder of compiled loops is set
 
 project = "mercer"
 author = "The mercer contributors"
@@ -59,7 +59,7 @@ myst_update_mathjax = False
 
 autosummary_generate = True
 autosummary_generate_overwrite = True
-autodoc_typehints = "none"  # what a parameter may be stands in the docstring, in words
+autodoc_typehints = "none"  # types of parameters are described in docstrings
 autodoc_member_order = "groupwise"
 autodoc_default_options = {"members": True, "inherited-members": True}
 

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw themselves: nothing is fetched, and no script runs."""
+"""Render formulas as MathML, which browsers display without scripts."""
 
 from __future__ import annotations
 

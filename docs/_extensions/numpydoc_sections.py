@@ -1,4 +1,4 @@
-"""Sections of numpydoc docstrings as reST: a heading for each, and lists of `name : type` as definitions.
+"""Convert sections of numpydoc docstrings to reST: a heading for each, and lists of `name : type` as definitions.
 
 Sphinx's own reader of them makes fields, which drop the underscore at the end of `classes_` and take words of a type,
 such as n_features, for names of code.
@@ -22,7 +22,7 @@ FITTED = re.compile(r"(?<![\w`])(\w+_)(?![\w`])")
 
 
 def sections(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Titles and what stands below them; what comes before the first has the title ''."""
+    """Yield titles and the lines below them; lines before the first title have the title ''."""
     heads = [row for row, (title, rule) in enumerate(pairwise(lines)) if title and re.fullmatch("-{3,}", rule)]
     yield "", lines[: heads[0] if heads else None]
     for head, end in zip(heads, [*heads[1:], None], strict=False):
@@ -30,7 +30,7 @@ def sections(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def term(line: str) -> str:
-    """`name : type` with the name, or names, as code."""
+    """Return `name : type` with the name, or names, as code."""
     name, colon, kind = line.partition(" : ")
     if not NAMES.fullmatch(name):
         return line
@@ -39,7 +39,7 @@ def term(line: str) -> str:
 
 
 def as_definitions(lines: list[str]) -> list[str]:
-    """Lines that begin at the margin are terms; one without a definition has an empty one, for the list to go on."""
+    """Convert lines at the margin to terms; terms without a definition get an empty one, so that lists continue."""
     shown = []
     for line, following in pairwise([*lines, ""]):
         at_margin = bool(line) and not line[0].isspace()

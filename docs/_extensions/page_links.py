@@ -1,4 +1,4 @@
-"""Links that lead somewhere on GitHub and on the site.
+"""Rewrite links so that they work on GitHub and on the site.
 
 Sources link to files: `../bench/RESULTS.md`, `decisions/`, `tutorials/lecture_1.py`. On the site these are elsewhere,
 and links to them are rewritten when a page is read. Pages of files outside this folder are made here, too.
@@ -31,7 +31,7 @@ SCRIPT = re.compile(r"sphx_glr_(tutorials|gallery)_")
 
 
 def page_of(file: Path) -> Path | None:
-    """Where the site has a file, or None where it has it in its own place or not at all."""
+    """Return the place of a file on the site; None if it is in its own place or not on the site."""
     for page, shown in SHOWN.items():
         if file == ROOT / shown:
             return DOCS / f"{page}.md"
@@ -47,7 +47,7 @@ def page_of(file: Path) -> Path | None:
 
 
 def relinked(text: str, written: Path, read: Path) -> str:
-    """The text of the file `written`, with links as they have to be in the page `read`."""
+    """Return the text of the file `written`, with its links relative to the page `read`."""
 
     def mended(link: re.Match[str]) -> str:
         file = Path(normpath(written.parent / link["path"]))

@@ -1,6 +1,6 @@
-"""Which members a page of the reference shows: those that mercer wrote, not what every estimator or tuple has.
+"""Select the members on a page of the reference: those that mercer defines, not those of every estimator or tuple.
 
-What all families, kernels, … have in common stands once, on the page of their base.
+The common members of all families, kernels, … are listed once, on the page of their base.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def on_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, li
 
 
 def on_bases(app: Sphinx, name: str, thing: Any, options: Any, bases: list[Any]) -> None:
-    """Errors by the names that users import, not by those of the private module that holds them."""
+    """Replace errors by their public names instead of those of the private module that defines them."""
     bases[:] = [
         f":py:exc:`~{errors.__name__}.{base.__name__}`" if base.__module__ == _errors.__name__ else base
         for base in bases

@@ -1,4 +1,4 @@
-"""A public name in code, such as `GaussianNB` or `families.Poisson()`, is a link to its page of the reference."""
+"""Link public names in code, such as `GaussianNB` or `families.Poisson()`, to their pages of the reference."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 from functools import cache
+from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
@@ -14,25 +15,28 @@ from sphinx.application import Sphinx
 import mercer
 
 PACKAGES = tuple(name for name in mercer.__all__ if inspect.ismodule(getattr(mercer, name)))
+#: page of the result objects, which users do not import
+RESULTS = Path(__file__).parents[1] / "reference" / "results.rst"
 #: a name, with the call that may follow it
 NAME = re.compile(r"(?:mercer\.)?(?P<name>\w+(?:\.\w+)?)(?:\(.*\))?")
 
 
 @cache
 def targets() -> dict[str, str]:
-    """Names as they are written, and the names that the reference has for them."""
+    """Return the full names in the reference of all names that pages may contain."""
     found = {name: f"mercer.{name}" for name in mercer.__all__ if name not in PACKAGES}
     for package in PACKAGES:
         module = importlib.import_module(f"mercer.{package}")
-        # what has two names has its page under the short one
+        # an object with two names has its page under the short one
         found |= {f"{package}.{name}": found.get(name, f"mercer.{package}.{name}") for name in module.__all__}
-        # of a name of two packages, or of a word like `open`, nobody could tell what is meant
+        # a name of two packages is ambiguous, and a word like `open` need not be a name at all
         found |= {
             name: f"mercer.{package}.{name}"
             for name in module.__all__
             if name not in found and inspect.isclass(getattr(module, name)) and unambiguous(name)
         }
-    return found
+    results = re.findall(r"^.. autoclass:: (\S+)$", RESULTS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {name.rpartition(".")[2]: name for name in results} | found
 
 
 def unambiguous(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The tree of pages at the side is made once for each folder, and not for each page, which took half of a build.
+"""Render the navigation tree once for each folder instead of once for each page, which took half of a build.
 
 Links within it are relative, so that it is the same for all pages of a folder, but for the way to the page itself.
 """
@@ -16,7 +16,7 @@ TREES: dict[str, str] = {}
 
 
 def without_way(html: str, own: str) -> str:
-    """The tree as no page of it: its own link, '#', written out, and nothing marked."""
+    """Return the tree without a current page: its link, '#', is written out, and nothing is marked."""
     tree = BeautifulSoup(html, "html.parser")
     for marked in tree.select(f".{CURRENT}"):
         marked["class"] = [name for name in marked["class"] if name != CURRENT]
@@ -26,7 +26,7 @@ def without_way(html: str, own: str) -> str:
 
 
 def with_way(html: str, own: str) -> str:
-    """The tree with the page's own entry, and those above it, marked."""
+    """Return the tree with the entry of the page, and those above it, marked."""
     tree = BeautifulSoup(html, "html.parser")
     link = tree.find("a", href=own)
     if link is not None:
@@ -52,5 +52,5 @@ def on_page(app: Sphinx, pagename: str, templatename: str, context: dict[str, An
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.connect("html-page-context", on_page, priority=400)  # before the theme asks for the tree
+    app.connect("html-page-context", on_page, priority=400)  # before the theme renders the tree
     return {"parallel_read_safe": True, "parallel_write_safe": True}

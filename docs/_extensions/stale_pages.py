@@ -1,7 +1,8 @@
-"""Generated pages whose script or name is gone are removed before a build, which would complain of them for ever."""
+"""Remove generated pages whose script or name no longer exists before a build, which would warn of them."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -11,10 +12,20 @@ DOCS = Path(__file__).parents[1]
 GENERATED = DOCS / "generated"
 
 
+def listed_names() -> set[str]:
+    """Return the full names that the pages of the reference list."""
+    found = set()
+    for page in (DOCS / "reference").glob("*.rst"):
+        text = page.read_text(encoding="utf-8")
+        for module in re.findall(r"^\.\. currentmodule:: (\S+)$", text, flags=re.MULTILINE):
+            found |= {f"{module}.{name}" for name in re.findall(r"^   (\w+)$", text, flags=re.MULTILINE)}
+    return found
+
+
 def remove_stale(app: Sphinx, config: Config) -> None:
-    listed = " ".join(page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.rst")).split()
+    listed = listed_names()
     for page in GENERATED.glob("reference/*.rst"):
-        if page.stem.rpartition(".")[2] not in listed:
+        if page.stem not in listed:
             page.unlink()
     for folder in ("tutorials", "gallery"):
         for page in GENERATED.glob(f"{folder}/*.rst"):

@@ -2,9 +2,9 @@
 Bandwidths side by side
 =======================
 
-How wide should the windows of a density be? Rules of thumb take all rows for one bell and smooth two narrow peaks away.
-``"isj"`` and cross-validation look at the data and keep them. ``"scott"`` is scikit-learn's number, which depends on
-how many rows there are and on nothing else.
+Rules of thumb for the bandwidth of a density assume one normal distribution, and smooth two narrow peaks away.
+``"isj"`` and cross-validation adapt to the data and keep the peaks. ``"scott"`` is scikit-learn's number, which depends
+only on the number of rows.
 
 Read on: :doc:`/guides/tour`.
 """

@@ -1,6 +1,6 @@
 """
-Calibration: one temperature for a model that is too sure
-=========================================================
+Calibration: one temperature for an overconfident model
+=======================================================
 
 Naive Bayes counts evidence twice where columns repeat each other, and its probabilities are too extreme. ``Calibrated``
 divides its log odds by one number, learnt on rows held out. The classes it predicts stay the same, and its

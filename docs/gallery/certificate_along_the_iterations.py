@@ -2,9 +2,10 @@
 The certificate along the iterations of a solver
 ================================================
 
-How far is a fit that was stopped early from the optimum? ``certificate_`` says so in standard errors, from the gradient
-and curvature where the fit stopped, without knowing the optimum. Near the optimum it equals the distance measured
-afterwards, √(deviance − least deviance), for solvers that know the curvature; elsewhere it is within a factor of 2.5.
+How far is a fit that was stopped early from the optimum? ``certificate_`` states it in standard errors, from the
+gradient and curvature at the returned point, without the optimum itself. Near the optimum it equals the distance
+measured afterwards, √(deviance − least deviance), for solvers that use the curvature; elsewhere it is within a factor
+of 2.5.
 
 Read on: :doc:`/quick-start`.
 """
@@ -41,6 +42,6 @@ for solver, steps, colour in (("newton", 5, "C0"), ("lbfgs", 10, "C1"), ("gradie
     ax.plot(stopped, true, "o", color=colour, fillstyle="none", label=f"{solver}: true distance")
 ax.set(xscale="log", yscale="log", xlabel="step after which the fit was stopped")
 ax.set_ylabel("distance to the optimum, in standard errors")
-ax.set_title("A certificate knows how far the optimum is")
+ax.set_title("The certificate measures the distance from the optimum")
 ax.legend(frameon=False, fontsize=9)
 plt.show()

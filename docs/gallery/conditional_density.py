@@ -3,8 +3,8 @@ A conditional density, cut out of a joint one
 =============================================
 
 How wide is a petal of a given length? ``KernelDensity`` of both columns has ``conditional``, which is p(width | length)
-with quantiles of its own. Short petals leave little doubt about their width; the longer they are, the wider the range
-that holds nine in ten.
+with quantiles of its own. The widths of short petals vary little; the longer they are, the wider is the range that
+contains nine in ten.
 
 Read on: :doc:`/guides/tour`.
 """

@@ -1,10 +1,10 @@
 """
-Conformal intervals, and whether they keep their coverage
-=========================================================
+Conformal intervals and their coverage
+======================================
 
-``ConformalRegressor`` gives any model intervals that hold the true value with a stated probability, here nine times out
-of ten, even around a straight line through a curve. With ``method="normalised"`` they are narrow where the errors are
-small. Over a hundred fits the coverage of either is what was promised.
+``ConformalRegressor`` gives any model intervals that contain the true value with a stated probability, here nine times
+out of ten, even around a straight line through a curve. With ``method="normalised"`` they are narrow where the errors
+are small. Over a hundred fits, both have the stated coverage.
 
 Read on: :doc:`/guides/imbalanced-costs`.
 """

@@ -2,9 +2,9 @@
 Costs that move the threshold without a refit
 =============================================
 
-What if a missed tumour costs twenty times as much as a needless biopsy? ``Decision`` takes costs and chooses for every
-patient the action of the least expected cost; the model is fitted once. The further the costs are from equal, the more
-expensive it becomes to decide at one half.
+What if a missed tumour costs twenty times as much as a needless biopsy? ``Decision`` accepts costs and chooses for
+every patient the action of the lowest expected cost; the model is fitted once. The further the costs are from equal,
+the more expensive it becomes to decide at one half.
 
 Read on: :doc:`/guides/imbalanced-costs`.
 """

@@ -2,9 +2,9 @@
 A model as one SELECT
 =====================
 
-Predictions where the data are: ``to_sql`` writes a fitted model, and the preparation of its columns, as one SELECT in
-standard SQL. DuckDB, or SQLite where there is no DuckDB, then has the same probabilities as Python up to rounding, for
-rows with gaps as well.
+``to_sql`` writes a fitted model, and the preparation of its columns, as one SELECT in standard SQL. DuckDB, or SQLite
+if DuckDB is not installed, then computes the same probabilities as Python up to rounding, also for rows with missing
+values.
 
 Read on: :doc:`/guides/export`.
 """

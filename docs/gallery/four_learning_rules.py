@@ -2,9 +2,9 @@
 Four learning rules on the same rows
 ====================================
 
-The perceptron, LMS, the sigmoid rule and logistic regression are one loop with four ideas of how wrong a unit is.
-``LinearThreshold`` has them all, and ``trace_`` keeps what each pass did. Where classes overlap the perceptron jumps
-about for ever, and the others settle.
+The perceptron, LMS, the sigmoid rule and logistic regression are one loop with four definitions of the error of a unit.
+``LinearThreshold`` has them all, and ``trace_`` records each pass. If classes overlap, the perceptron does not
+converge, and the others do.
 
 Read on: :doc:`/generated/tutorials/lecture_2a_threshold_units`.
 """

@@ -1,10 +1,10 @@
 """
-Gaps in new rows: integrated out, or filled in
-==============================================
+Missing values in new rows: integrated out, or imputed
+======================================================
 
-What if values are missing when a model is used? A generative model integrates them out: it judges by the columns that
-are there. A discriminative one needs a number in their place. ``stress`` removes more and more of the test rows:
-logistic regression is better on complete ones, and naive Bayes where most is gone.
+What if values are missing when a model is used? A generative model integrates them out: its prediction depends on the
+other columns only. A discriminative one needs imputed values. ``stress`` removes more and more of the test rows:
+logistic regression is better on complete ones, and naive Bayes if most values are missing.
 
 Read on: :doc:`/guides/mixed-columns`.
 """

@@ -1,10 +1,11 @@
 """
-A graph kernel, and how far it sees
-===================================
+A graph kernel and its range
+============================
 
-``WeisfeilerLehman(rounds)`` compares graphs by the neighbourhoods of their nodes: after each round a node knows one
-step more of what is around it. Two kinds of invented molecules have the same atoms, and differ only in how far an
-oxygen is from a nitrogen. After three rounds a carbon between the two sees both, and the kinds can be told apart.
+``WeisfeilerLehman(rounds)`` compares graphs by the neighbourhoods of their nodes: each round extends the neighbourhood
+of a node by one step. Two kinds of invented molecules have the same atoms, and differ only in how far an oxygen is
+from a nitrogen. After three rounds the neighbourhood of a carbon between the two has both, which distinguishes the
+kinds.
 
 Read on: :doc:`/guides/tour`.
 """
@@ -19,7 +20,7 @@ rng = np.random.default_rng(0)
 
 
 def molecule(apart):
-    """A chain of carbons with an oxygen and a nitrogen on it, so many steps apart, and with side branches."""
+    """Return a chain of carbons with an oxygen and a nitrogen at this distance, and with side branches."""
     length, first = 12, int(rng.integers(0, 12 - apart))
     edges = [(i, i + 1) for i in range(length - 1)]
     atoms = ["C"] * length

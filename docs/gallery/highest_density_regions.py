@@ -1,9 +1,9 @@
 """
-Highest-density regions: the shortest that hold so much
-=======================================================
+Highest-density regions: the shortest sets of a given probability
+=================================================================
 
 Where are nine in ten petals? An interval between two quantiles has to span the gap between the species, where there are
-none. ``highest_density_region`` may have several pieces, and is the shortest set that holds as much.
+none. ``highest_density_region`` may have several pieces, and is the shortest set with this probability.
 
 Read on: :doc:`/guides/tour`.
 """

@@ -2,9 +2,11 @@
 The path of the lasso, with its duality gap
 ===========================================
 
-Which columns enter first as the L1 penalty falls? ``lasso_path`` gives the coefficients of every penalty and with each
-the duality gap, which bounds how far its objective is from the optimum. Everywhere on the path it is below the
-tolerance asked for, which is the dashed line.
+Which columns enter first as the L1 penalty falls? ``lasso_path`` returns the coefficients for every penalty, each with
+the duality gap, which bounds the distance of its objective from the optimum. Everywhere on the path it is below the
+tolerance, the dashed line.
+
+Read on: :doc:`/user-guide/linear-models`.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ A local mean or a local line?
 =============================
 
 ``NadarayaWatson`` averages the neighbours of a point, which at the edge of the data are all on one side: a slope there
-is flattened. ``LocalLinear`` fits a line to the same neighbours and follows it. Both have intervals, which say how
-certain the curve is but not how biased.
+is flattened. ``LocalLinear`` fits a line to the same neighbours and follows it. Both have intervals, which account for
+the variance of the curve but not for its bias.
 
 Read on: :doc:`/guides/tour`.
 """

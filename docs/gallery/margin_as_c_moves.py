@@ -1,9 +1,9 @@
 """
-Support vectors and the margin as C moves
-=========================================
+Support vectors and the margin as C changes
+===========================================
 
-C is the price of a row inside the margin. A low one buys a wide margin that many rows lie in or on, the support
-vectors; a high one a narrow margin with few of them. The duality gap says that each picture is that of the optimum.
+C is the price of a row inside the margin. A low price gives a wide margin with many rows in or on it, the support
+vectors; a high price gives a narrow margin with few of them. The duality gap shows that each picture is the optimum.
 
 Read on: :doc:`/generated/tutorials/lecture_1b_kernels`.
 """

@@ -2,9 +2,9 @@
 A model that merges, and forgets
 ================================
 
-Three hospitals each fit the same model and ``merge`` the three: the answer is that of all rows together, and no row has
-left its hospital. Then one of them turns out to have swapped labels. ``forget`` takes its rows out again, and the model
-is the one that never saw them.
+Three hospitals each fit the same model and ``merge`` the three: the result is the model of all rows together, and no
+row leaves its hospital. Then the labels of one hospital turn out to be swapped. ``forget`` removes its rows, and the
+model equals a fit without them.
 
 Read on: :doc:`/guides/cluster`.
 """

@@ -2,8 +2,8 @@
 Nyström against Fourier features: error against number
 ======================================================
 
-Both make features that stand in for a kernel, so that linear models can use it on millions of rows. Fourier features
-know nothing about the data, and their error falls as one over the square root of their number. Nyström features are
+Both are features that approximate a kernel, so that linear models can use it on millions of rows. Fourier features
+do not depend on the data, and their error falls as one over the square root of their number. Nyström features are
 made of rows; where the kernel is smooth they need far fewer, and chosen landmarks fewer still.
 
 Read on: :doc:`/guides/large-kernels`.

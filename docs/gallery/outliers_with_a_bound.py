@@ -3,8 +3,8 @@ Outliers, with a bound on false discoveries
 ===========================================
 
 Which of these new rows are unlike the usual ones? ``DensityOutliers`` flags them such that on average at most the share
-``fdr`` of what it flags is usual after all, whatever the shape of the data. Nobody has to guess how many outliers there
-are.
+``fdr`` of the flagged rows is usual, for any distribution of the data. The number of outliers need not be
+known.
 
 Read on: :doc:`/guides/tour`.
 """

@@ -3,8 +3,8 @@ Six covariance structures side by side
 ======================================
 
 ``GaussianDiscriminant`` has one covariance for each class or one for all, and either may be full, diagonal or a
-multiple of the identity. Shared ones make straight boundaries, own ones make curves. Here the classes differ in their
-correlations, and only full covariances of each class see that.
+multiple of the identity. Shared covariances give straight boundaries, those of each class curved ones. Here the
+classes differ in their correlations, which only a full covariance of each class can represent.
 
 Read on: :doc:`/generated/tutorials/lecture_2b_logistic_and_discriminants`.
 """

@@ -3,7 +3,7 @@ Spline features bend a linear model
 ===================================
 
 A straight line cannot follow a day's temperature, and a polynomial of high degree swings at its ends.
-``SplineFeatures`` makes cubic pieces between knots; natural ones have no bend at the ends. The model behind them stays
+``SplineFeatures`` are cubic pieces between knots; natural ones have no bend at the ends. The model behind them stays
 linear, and with natural splines every coefficient is the height of the curve at a knot.
 
 Read on: :doc:`/guides/nonlinear`.

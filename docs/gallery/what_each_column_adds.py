@@ -2,9 +2,9 @@
 Mixed columns, and what each adds for a row
 ===========================================
 
-``NaiveBayes`` takes numbers, counts and categories as they are, each with a family of its own, gaps included. It is a
-sum over columns: every one adds its weight of evidence to the log odds, a missing one adds nothing. The bars of one row
-add up to what the model says of it.
+``NaiveBayes`` accepts numbers, counts and categories, each with its own family, and missing values. Its log odds are a
+sum over columns: each adds its weight of evidence, a missing value adds nothing. The bars of a row
+add up to its log odds.
 
 Read on: :doc:`/guides/mixed-columns`.
 """
@@ -30,16 +30,16 @@ shapes = {"calls": families.Poisson(), "city": families.Categorical(), "bill": f
 model = NaiveBayes(families=shapes).fit(table, np.where(leaves, "leaves", "stays"))
 
 row = pd.DataFrame({"age": [35.0], "calls": [4], "city": ["Oslo"], "bill": [np.nan], "shoe size": [42.0]})
-told = explain_rows(model, row)  # of the second class, "stays"
-adds = -np.append(told.base, told.contributions[0, :, 0])
+explanation = explain_rows(model, row)  # of the second class, "stays"
+adds = -np.append(explanation.base, explanation.contributions[0, :, 0])
 chance = model.predict_proba(row)[0, 0]
 assert np.isclose(adds.sum(), np.log(chance / (1 - chance)))
-assert adds[1 + told.names.index("bill")] == 0
-assert abs(adds[1 + told.names.index("shoe size")]) < 0.1
+assert adds[1 + explanation.names.index("bill")] == 0
+assert abs(adds[1 + explanation.names.index("shoe size")]) < 0.1
 
 plt.style.use("tableau-colorblind10")
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
-written = ["before any column", *(f"{name}: {row[name][0]}" for name in told.names)]
+written = ["before any column", *(f"{name}: {row[name][0]}" for name in explanation.names)]
 written[written.index("bill: nan")] = "bill: missing"
 bars = ax.barh(written, adds, left=np.cumsum(adds) - adds, color=np.where(adds > 0, "C1", "C0"), height=0.6)
 ax.bar_label(

@@ -1,6 +1,6 @@
 """
-Which model, and how sure is that?
-==================================
+Which model, and with which uncertainty?
+========================================
 
 ``compare`` fits models to the same folds, and gives an interval for the score of each. Logistic regression is ahead
 here. ``differences()`` compares the losses of the same rows: only support vectors may be as good, the other three
@@ -25,9 +25,13 @@ models = {
     "support vectors": make_pipeline(StandardScaler(), SVC()),
 }
 board = compare(X, y, models=models, repeats=4)
-told = board.differences()
-print(told, *board.sentences(), sep="\n")
-assert [row[0] for row in told.rows if row[-1] == "yes"] == ["linear discriminant", "kernel Bayes", "naive Bayes"]
+differences = board.differences()
+print(differences, *board.sentences(), sep="\n")
+assert [row[0] for row in differences.rows if row[-1] == "yes"] == [
+    "linear discriminant",
+    "kernel Bayes",
+    "naive Bayes",
+]
 
 plt.style.use("tableau-colorblind10")
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")

@@ -1,9 +1,9 @@
 """
-Words that tell spam: log-count ratios
-======================================
+Words that indicate spam: log-count ratios
+==========================================
 
-What does a naive Bayes filter go by? For every word it has log p(word | spam)/p(word | ham), and a message is judged by
-their sum. Smoothing keeps words that were seen once from deciding alone. The messages are invented.
+A naive Bayes filter has log p(word | spam)/p(word | ham) for every word, and classifies a message by
+their sum. Smoothing prevents single occurrences of a word from deciding alone. The messages are invented.
 
 Read on: :doc:`/guides/text`.
 """

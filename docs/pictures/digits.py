@@ -1,4 +1,4 @@
-"""Draws the picture of docs/digits.md beside itself: `python docs/pictures/digits.py`."""
+"""Draw the picture of docs/digits.md: `python docs/pictures/digits.py`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sklearn.datasets import load_digits
 from mercer import BernoulliNB, GaussianNB, MultinomialNB
 
 HERE = Path(__file__).parent
-SIDE, INK = 8, 16  # pixels along a side, and the darkest of them
+SIDE, INK = 8, 16  # pixels along a side, and the largest value
 
 
 def learned() -> dict[str, Any]:
-    """What each model knows of the pixels of each digit: rows of ten pictures."""
+    """Return the parameters of each model for the pixels of each digit: rows of ten pictures."""
     X, y = load_digits(return_X_y=True)
     gaussian, bernoulli = GaussianNB().fit(X, y), BernoulliNB(binarize=INK / 2).fit(X, y)
     return {

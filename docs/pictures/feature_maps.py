@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/guides/nonlinear.md beside itself: `python docs/pictures/feature_maps.py`."""
+"""Draw the pictures of docs/guides/nonlinear.md: `python docs/pictures/feature_maps.py`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def temperature() -> Any:
-    """Health falls on both sides of 37 °C."""
+    """Draw a response that falls on both sides of 37 °C."""
     rng = np.random.default_rng(0)
     t = rng.uniform(34, 40, (120, 1))
     health = 10 - 2 * (t[:, 0] - 37) ** 2 + rng.normal(size=120)
@@ -41,7 +41,7 @@ def temperature() -> Any:
 
 
 def saturation() -> Any:
-    """Ten times as many buyers add the same relevance."""
+    """Draw a response that grows with the logarithm of the number of buyers."""
     rng = np.random.default_rng(0)
     bought = np.floor(10 ** rng.uniform(0, 6, (150, 1))) - 1
     relevance = np.log1p(bought[:, 0]) + rng.normal(scale=0.7, size=150)
@@ -58,7 +58,7 @@ def saturation() -> Any:
 
 
 def interaction() -> Any:
-    """The best weight depends on the height."""
+    """Draw a response whose best weight depends on the height."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.uniform(58, 78, 160), rng.uniform(45, 110, 160)])
     score = -((52 + 1.9 * (X[:, 0] - 60) - X[:, 1]) ** 2) / 100 + rng.normal(scale=1.0, size=160)

@@ -1,4 +1,4 @@
-"""Measures and draws what docs/generative-vs-discriminative.md shows.
+"""Measure and draw the results of docs/generative-vs-discriminative.md.
 
 `python docs/pictures/generative_discriminative.py --data FOLDER` prints all its tables (Markdown) and draws all its
 pictures beside itself, the same in every run: each study deals its rows from seed 0. The folder holds heart.csv,
@@ -37,15 +37,15 @@ from mercer.data import Kind
 from mercer.data.select import as_labels
 
 HERE = Path(__file__).parent
-#: a prior so wide that it hardly matters
+#: a prior wide enough to have almost no effect
 WEAK = 1e4
-#: how close to what it reaches with all rows a model is to have settled
+#: distance from the error with all rows within which a model has converged
 CLOSE = 0.02
 #: differences of this size are rounding
 EQUAL = 1e-9
-#: how much of which damage the table of `stress` shows
+#: kinds and amounts of damage in the table of `stress`
 SHOWN = (("missing", 0.0), ("missing", 0.5), ("noise", 0.5), ("noise", 1.0))
-#: whose rows are damaged, and which: normal classes learn from gaps by EM, which takes long with many columns
+#: data sets and the rows that are damaged; the EM algorithm of normal classes is slow with many columns
 STRESSED = {"breast cancer": ("test",), "pima": ("train",)}
 ADULT = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital", "occupation", "relationship", "race", "sex",
@@ -54,7 +54,7 @@ ADULT = [
 
 
 class Set(NamedTuple):
-    """A set of rows with their classes, and the naive Bayes model that suits its columns."""
+    """A data set, and the naive Bayes model that suits its columns."""
 
     name: str
     X: Any
@@ -98,7 +98,7 @@ def adult(data: Path) -> Set:
 
 
 def horses(data: Path) -> Set:
-    """Was the lesion surgical? The hospital's number and the codes of the lesion itself are left out."""
+    """Return horse colic: whether the lesion was surgical, without hospital numbers and codes of the lesion."""
     import pandas as pd
 
     frame = pd.read_csv(data / "horse-colic.csv", header=None, na_values="?").rename(columns="c{}".format)
@@ -122,13 +122,13 @@ def spam(data: Path) -> Set:
 
 
 def with_labels(frame: Any) -> Any:
-    """Codes and columns of two values as names, so that naive Bayes counts them."""
+    """Convert codes and columns of two values to strings, so that naive Bayes treats them as categories."""
     named = [column.name for column in Schema.infer(frame) if column.kind in (Kind.CODE, Kind.BINARY)]
     return as_labels(frame, named)
 
 
 def naive(each: Set) -> LearningCurves:
-    """With a logistic regression by maximum likelihood, or as good as: infinite coefficients help nobody."""
+    """Use a logistic regression that is nearly of maximum likelihood, but has finite coefficients."""
     other = counterpart(each.model)
     last = other.steps[-1][1] if hasattr(other, "steps") else other
     last.set_params(C=WEAK)
@@ -136,7 +136,7 @@ def naive(each: Set) -> LearningCurves:
 
 
 def penalised(each: Set) -> LearningCurves:
-    """With the logistic regression that `counterpart` gives, C = 1."""
+    """Use the logistic regression that `counterpart` returns, with C = 1."""
     return curves(each, each.model)
 
 
@@ -149,11 +149,11 @@ def linear(each: Set) -> LearningCurves:
 
 def curves(each: Set, pair: Any) -> LearningCurves:
     return learning_curves(
-        pair, each.X, each.y, repeats=each.repeats, test_size=each.test_size, progress=told(each.name)
+        pair, each.X, each.y, repeats=each.repeats, test_size=each.test_size, progress=print_progress(each.name)
     )
 
 
-def told(name: str) -> Callable[[int, int, str], None]:
+def print_progress(name: str) -> Callable[[int, int, str], None]:
     def tell(done: int, total: int, model: str) -> None:
         if done % 20 == 0 or done == total:
             sys.stderr.write(f"\r{name}: {done} of {total}   " + "\n" * (done == total))
@@ -162,7 +162,7 @@ def told(name: str) -> Callable[[int, int, str], None]:
 
 
 def table(studies: dict[str, tuple[Set, LearningCurves]]) -> str:
-    """A row for each set, in Markdown."""
+    """Return a table with a row for each data set, in Markdown."""
     head = (
         "| set | rows | smallest | generative | discriminative | largest | generative | discriminative "
         f"| difference (95%) | generative within {CLOSE} of its end | discriminative | crossover |"
@@ -181,7 +181,7 @@ def table(studies: dict[str, tuple[Set, LearningCurves]]) -> str:
 
 
 def verdict(studies: dict[str, tuple[Set, LearningCurves]]) -> str:
-    """On how many sets each claim holds."""
+    """Return the number of data sets on which each claim holds."""
     found = [each for _, each in studies.values()]
     ends = [each.difference() for each in found]
     starts = [each.errors.mean(axis=2)[:, 0] for each in found]
@@ -209,7 +209,7 @@ def _settled(found: list[LearningCurves], within: float) -> str:
 
 
 def panels(studies: dict[str, tuple[Set, LearningCurves]], more: dict[str, tuple[Set, LearningCurves]]) -> Any:
-    """The curves of every set; of `more`, those of the discriminative half."""
+    """Draw the curves of every data set; of `more`, those of the discriminative model."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 5), layout="constrained")
@@ -232,7 +232,7 @@ def panels(studies: dict[str, tuple[Set, LearningCurves]], more: dict[str, tuple
 
 
 def stressed(each: Set, where: str) -> Stress:
-    """All three kinds of lecture 2, with values removed and with noise."""
+    """Measure all three kinds of models of lecture 2, with values removed and with noise."""
     models = {
         "naive Bayes": GaussianNB(),
         "LDA": LinearDiscriminantAnalysis(),
@@ -243,7 +243,7 @@ def stressed(each: Set, where: str) -> Stress:
 
 
 def stress_table(results: dict[str, Stress]) -> str:
-    """Accuracy and log loss of each model under a few damages, in Markdown."""
+    """Return the accuracy and log loss of each model under some damages, in Markdown."""
     lines = []
     for name, result in results.items():
         lines = lines or ["| | " + " | ".join(result.names) + " |", "| --- " + "| ---: " * len(result.names) + "|"]
@@ -278,11 +278,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--only", nargs="*", default=[])
-    asked = parser.parse_args()
-    every = [each for each in sets(asked.data) if not asked.only or each.name in asked.only]
+    options = parser.parse_args()
+    every = [each for each in sets(options.data) if not options.only or each.name in options.only]
     pairs = _told("without a penalty", {each.name: (each, naive(each)) for each in every})
     with_prior = _told("C = 1", {each.name: (each, penalised(each)) for each in every})
-    # variances of their own in every class make a logistic regression one on x and x²
+    # with variances of each class, the logistic regression is on x and x²
     normal = [each._replace(model=GaussianNB()) for each in every if isinstance(each.model, GaussianNB)]
     _told("without a penalty, own variances", pairs | {each.name: (each, naive(each)) for each in normal})
     _told("C = 1, own variances", with_prior | {each.name: (each, penalised(each)) for each in normal})
@@ -293,7 +293,7 @@ def main() -> None:
         for where in STRESSED.get(each.name, ())
     }
     sys.stdout.write(f"{stress_table(under)}\n")
-    if asked.only:
+    if options.only:
         return
     with mpl.rc_context({"svg.hashsalt": "mercer", "font.size": 8}):
         _save(panels(pairs, with_prior), "naive_bayes_and_logistic")
@@ -302,7 +302,7 @@ def main() -> None:
 
 
 def _told(title: str, studies: dict[str, tuple[Set, LearningCurves]]) -> dict[str, tuple[Set, LearningCurves]]:
-    """Printed at once: the next ones take minutes."""
+    """Print immediately, since the next results take minutes."""
     sys.stdout.write(f"{title}\n\n{table(studies)}\n\n{verdict(studies)}\n\n")
     sys.stdout.flush()
     return studies

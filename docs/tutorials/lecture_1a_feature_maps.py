@@ -41,8 +41,8 @@ rng = np.random.default_rng(0)
 # Feature extraction
 # ------------------
 #
-# Texts, images and genes are not vectors of one length in which every entry has one meaning. A feature map makes them
-# so. The simplest for texts counts words.
+# Texts, images and genes are not vectors of one length in which every entry has one meaning. A feature map turns them
+# into such vectors. The simplest one for texts counts words.
 
 words = CountVectorizer().fit(["kernels are features", "features are numbers"])
 print(words.get_feature_names_out())
@@ -87,8 +87,8 @@ plt.show()
 # Non-monotone features
 # ---------------------
 #
-# Health falls when the temperature rises above 37 °C, and when it falls below. A line can say only one of the two.
-# One may centre and square by hand, :math:`(t - 37)^2`; or think less and put in more, :math:`\phi = (1, t, t^2)`,
+# Health falls when the temperature rises above 37 °C, and when it falls below. A line can express only one of the two.
+# One may centre and square by hand, :math:`(t - 37)^2`; or add both features, :math:`\phi = (1, t, t^2)`,
 # and let least squares find the 37: a parabola :math:`b\,t + c\,t^2` has its top at :math:`-b / 2c`.
 
 t = rng.uniform(34, 40, (200, 1))
@@ -104,7 +104,7 @@ assert abs(-slope / (2 * bend) - 37) < 0.1
 # Saturating features
 # -------------------
 #
-# The hundredth buyer of a product says more about it than the ten thousandth. Either the logarithm flattens the
+# The hundredth buyer of a product is more informative than the ten thousandth. Either the logarithm flattens the
 # count, :math:`\log(1 + N)`, or buckets :math:`0 \le N < 10`, :math:`10 \le N < 100`, … get a coefficient each, which
 # is the mean response within the bucket.
 
@@ -143,14 +143,14 @@ plt.show()
 # Interacting features
 # --------------------
 #
-# What matters of a weight is how it compares with the height. Robinson's rule gives an ideal weight in kilograms for
+# A weight matters only relative to the height. Robinson's rule gives an ideal weight in kilograms for
 # a height in inches, and the squared distance from it can be multiplied out:
 #
 # .. math::
 #
 #    (52 + 1.9\,(h - 60) - w)^2 = 3.61\,h^2 - 3.8\,hw - 235.6\,h + w^2 + 124\,w + 3844 .
 #
-# Nobody has to: all monomials up to degree 2, and least squares, find the six numbers from examples.
+# This is not necessary: least squares on all monomials up to degree 2 finds the six numbers from examples.
 
 people = np.column_stack([rng.uniform(58, 78, 500), rng.uniform(45, 110, 500)])
 off = (52 + 1.9 * (people[:, 0] - 60) - people[:, 1]) ** 2
@@ -198,7 +198,7 @@ assert len(cubes.get_feature_names_out()) == comb(3 + 3 - 1, 3) == 10
 assert MonomialFeatures(8, exactly=True).count(40) == comb(47, 8) == 314_457_495
 
 # %%
-# So many features bring two troubles. The first is overfitting, and a penalty on :math:`\|w\|^2` cures it. (Where there
+# Many features cause two problems. The first is overfitting, which a penalty on :math:`\|w\|^2` prevents. (Where there
 # are no rows to hold it, the least-squares curve leaves the picture.)
 
 x = np.sort(rng.uniform(-1, 1, (20, 1)), axis=0)
@@ -220,4 +220,4 @@ ax.legend(fontsize=8, ncols=2)
 plt.show()
 
 # %%
-# The second trouble is the cost: nobody wants 314 million columns. :doc:`Kernels <lecture_1b_kernels>` cure that.
+# The second problem is the cost of 314 million columns, which :doc:`kernels <lecture_1b_kernels>` avoid.

@@ -9,7 +9,7 @@ kernel is the inner product of two inputs' features,
 
    k(x, x') = \langle \psi(x), \psi(x') \rangle ,
 
-and often far cheaper than the features. Whatever needs inputs only inside such products can be given any kernel.
+and often far cheaper than the features. A method that needs inputs only in such products can use any kernel.
 
 In practice: :doc:`/guides/large-kernels`.
 """
@@ -128,7 +128,7 @@ plt.show()
 
 # %%
 # New kernels come from old ones by rules that keep this property: multiples, sums, products, a map before the kernel,
-# and :math:`f(x) f(x')`. The operators of Python are these rules, and what breaks them is refused.
+# and :math:`f(x) f(x')`. The operators of Python are these rules; a composition that breaks them raises an error.
 
 linear, square = kernels.Linear(), kernels.Polynomial(degree=2, constant=0)
 new_kernel = 3 * linear + square * kernels.RBF(sigma=1.0)
@@ -270,8 +270,8 @@ for intercept in (True, False):
 #
 # Whatever has the form :math:`R(\|w\|) + L(\langle w, x_1 \rangle, \ldots, \langle w, x_n \rangle)` with an
 # increasing :math:`R` of the Euclidean norm has its optimum in the span of the rows, and can be kernelized.
-# ``kernelize`` does so. The penalty of the lasso is a sum of absolute values, not a function of :math:`\|w\|`, and is
-# refused.
+# ``kernelize`` does so. The penalty of the lasso is a sum of absolute values, not a function of :math:`\|w\|`, so that
+# ``kernelize`` raises an error.
 
 logistic = kernelize(LogisticRegression(C=10.0), kernels.RBF(sigma=0.5)).fit(X, y)
 print(f"logistic regression on an RBF kernel: {logistic.score(X, y):.0%} of the rings")
@@ -281,8 +281,8 @@ except TypeError as refusal:
     print(refusal)
 
 # %%
-# The perceptron is the plainest case. Every mistake adds a row to :math:`w` or takes one away, so its :math:`\alpha`
-# are whole numbers: how often each row was got wrong.
+# The perceptron is the simplest case. Every mistake adds a row to :math:`w` or takes one away, so its :math:`\alpha`
+# are integers: the number of mistakes on each row.
 
 perceptron = kernelize(Perceptron(shuffle=False), kernels.Polynomial(degree=2)).fit(X, y)
 explicit = Perceptron(shuffle=False).fit(psi(X), y)

@@ -54,7 +54,7 @@ np.testing.assert_allclose([line.intercept_, line.coef_[0]], theta)
 print(f"progress = {theta[0]:.1f} + {theta[1]:.2f} bmi")
 
 # %%
-# Why squares? Because they are what a normal distribution of the errors asks for. If
+# Squares follow from a normal distribution of the errors. If
 # :math:`y = \theta^\top x + \epsilon` with :math:`\epsilon \sim \mathcal{N}(0, \sigma^2)`, the log likelihood is
 #
 # .. math::
@@ -109,7 +109,7 @@ plt.show()
 #    p(y = 1 \mid x) = f(\theta^\top x) = \frac{1}{1 + e^{-\theta^\top x}}, \qquad
 #    \log \frac{p(y = 1 \mid x)}{p(y = 0 \mid x)} = \theta^\top x .
 #
-# There is no closed form. The likelihood is concave, and gradient ascent climbs to its only top:
+# There is no closed form. The likelihood is concave, and gradient ascent converges to its maximum:
 #
 # .. math::
 #
@@ -222,7 +222,7 @@ plt.show()
 # Generative models and the naive assumption
 # ------------------------------------------
 #
-# A generative model describes each class, and Bayes' rule turns the description round:
+# A generative model describes each class, and Bayes' rule gives the posterior:
 #
 # .. math::
 #
@@ -367,10 +367,10 @@ axes[0].legend()
 plt.show()
 
 # %%
-# On the left both settle at 0.5, on the right each at a number of its own: the naive model counts twice what the
+# On the left both converge to 0.5, on the right to different numbers: the naive model counts twice what the
 # columns have in common.
 #
-# Who is right with few rows, and who with many? Ng and Jordan's experiment asks this of real data. Here are
+# Which is better with few rows, and which with many? Ng and Jordan compared them on real data. Here are
 # the tumours with all their 30 columns, held-out errors after more and more rows, and logistic regression on the same
 # features, :math:`x` and :math:`x^2`, which ``learning_curves`` chooses by itself.
 

@@ -214,17 +214,17 @@ plt.show()
 #    \alpha < \frac{2}{\lambda_{\max}(X^\top X)} .
 #
 # A step after every row is faster at first, since a pass makes many of them, and then circles around the optimum, since
-# each row pulls its own way. A rate that falls cures that.
+# each row pulls its own way. A decreasing rate prevents this.
 
 X = rng.normal(size=(400, 5))
 y = (X[:, 0] - X[:, 1] + rng.normal(size=400) > 0).astype(int)
 X = X * [1.0, 0.4, 1.0, 1.0, 0.4]
 limit = 2 / np.linalg.eigvalsh(with_ones(X).T @ with_ones(X))[-1]
 below = LinearThreshold("lms", rate=0.99 * limit, max_iter=5000).fit(X, y)
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     LinearThreshold("lms", rate=1.01 * limit, max_iter=5000).fit(X, y)
-print(told[0].message)
+print(caught[0].message)
 assert below.certificate_.holds
 
 A, target = with_ones(X), 2.0 * y - 1
@@ -255,7 +255,7 @@ assert excess["incremental, falling rate"][-1] < 0.1 * excess["incremental, cons
 #
 # One unit for each class against all others, and the largest :math:`u` decides. When three classes lie in a row, the
 # unit of the middle one has no slope to find: its class is high in the middle and low at *both* ends. The others hide
-# it. Linear discriminant analysis, on the next page, has no such trouble.
+# it. Linear discriminant analysis, on the next page, does not have this problem.
 
 y = np.repeat([0, 1, 2], 100)
 X = rng.normal(scale=0.5, size=(300, 2)) + 4.0 * (y[:, None] - 1)
@@ -284,11 +284,11 @@ axes[0].legend(fontsize=8)
 plt.show()
 
 # %%
-# Right answers that do harm
-# --------------------------
+# Correct rows that move the line
+# -------------------------------
 #
-# Least squares wants :math:`u = 1`, not :math:`u \ge 0`, of a row of class 1. A row far on the correct side counts as
-# an error. Add one row at 1.5, then five, all of which the first line already classifies correctly: its threshold
+# Least squares aims at :math:`u = 1`, not :math:`u \ge 0`, for a row of class 1. A row far on the correct side counts
+# as an error. Add one row at 1.5, then five, all of which the first line already classifies correctly: its threshold
 # moves. The threshold of the logistic rule hardly moves, and that of the perceptron not at all.
 
 base = np.concatenate([np.linspace(0.0, 0.4, 5), np.linspace(0.6, 1.0, 5)])
@@ -321,4 +321,4 @@ ax.legend(fontsize=8)
 plt.show()
 
 # %%
-# What is wanted is a loss that is content once a row is on the correct side: lecture 2b.
+# The remedy is a loss that vanishes for rows far on the correct side: lecture 2b.

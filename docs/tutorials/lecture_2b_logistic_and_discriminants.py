@@ -46,7 +46,7 @@ rng = np.random.default_rng(0)
 # .. admonition:: Erratum
 #
 #    The first lines of the lecture's derivation of :math:`\partial h / \partial w_j` lack a minus; the last line,
-#    above, is right. A difference quotient tells.
+#    above, is right, as a difference quotient confirms.
 
 u, step = np.linspace(-6, 6, 121), 1e-6
 h = expit(u)
@@ -60,7 +60,7 @@ np.testing.assert_allclose((expit(u + step) - expit(u - step)) / (2 * step), h *
 #    J(w) = \sum_i y_i \log\, h(x_i) + (1 - y_i) \log (1 - h(x_i)), \qquad
 #    \frac{\partial J}{\partial w_j} = \sum_i (y_i - h(x_i))\, x_{ij} ,
 #
-# and it vanishes at what mercer finds.
+# and it vanishes at the coefficients that mercer finds.
 
 iris = load_iris()
 two = iris.target > 0
@@ -80,7 +80,7 @@ np.testing.assert_allclose(gradient, 0, atol=1e-5)
 #    P(y = k \mid x) = \frac{e^{w_k \cdot x}}{1 + \sum_{j < K} e^{w_j \cdot x}}, \qquad
 #    P(y = K \mid x) = \frac{1}{1 + \sum_{j < K} e^{w_j \cdot x}} .
 #
-# A softmax with weights for all classes says the same: the weights against the reference are its differences.
+# A softmax with weights for all classes is the same model: the weights against the reference are its differences.
 
 wine = load_wine()
 Z = wine.data[:, [0, 11]] / [1.0, 0.5]
@@ -305,7 +305,7 @@ lms = LinearThreshold("lms").fit(X[train], y[train])
 
 
 def paid(called, missed, ill):
-    """The mean cost where an ill patient called healthy costs so much, and so many are ill."""
+    """Return the mean cost for this cost of an ill patient called healthy, and this share of ill patients."""
     return ill * missed * np.mean(called[y[test] == 1] == 0) + (1 - ill) * np.mean(called[y[test] == 0] == 1)
 
 
@@ -338,8 +338,8 @@ assert paid(decided("logistic", 20, 0.5), 20, 0.5) < 0.5 * paid(decided("LMS, fi
 assert paid(decided("LDA", 1, 0.05), 1, 0.05) < 0.5 * paid(decided("LMS, fitted once", 1, 0.05), 1, 0.05)
 
 # %%
-# **Missing values and noise.** A generative model knows how a row looks without one of its columns: it integrates the
-# column out. The others have to fill the gap by a guess. About noise it knows nothing.
+# **Missing values and noise.** A generative model has the distribution of a row without one of its columns: it
+# integrates the column out. The other models have to impute the value. A generative model does not account for noise.
 
 damaged = stress(
     {"LDA": LinearDiscriminantAnalysis(), "logistic": LogisticRegression(), "LMS": LinearThreshold("lms")},
@@ -360,15 +360,15 @@ for ax, damage, title in (
 plt.show()
 
 # %%
-# So these wines confirm one half of the lecture's claim, and not the other: nothing in the fitted densities says
+# So these wines confirm one half of the lecture's claim, and not the other: the fitted densities do not include
 # that the new rows are noisier than the old ones. More sets are measured in
 # :doc:`Generative and discriminative models </generative-vs-discriminative>`.
 #
 # Elephants and giraffes
 # ----------------------
 #
-# A discriminative model looks for the border between elephants and giraffes. A generative one draws each animal, and
-# asks which drawing a new animal resembles more. That is why it can also draw one of its own, and say that a whale
+# A discriminative model finds the boundary between elephants and giraffes. A generative one models each animal, and
+# compares a new animal with both models. It can therefore also generate animals, and detect that a whale
 # resembles neither.
 
 y = rng.integers(2, size=300)  # 0: giraffe, 1: elephant; height in m, weight in t

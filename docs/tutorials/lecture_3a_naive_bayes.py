@@ -108,9 +108,9 @@ np.testing.assert_allclose(multiplier, totals[0].sum())
 # Smoothing
 # ---------
 #
-# A word that a class has never shown gets :math:`\beta = 0`, and any document with it has the probability 0 under that
-# class, whatever its other words say. (It is exactly 0, not NaN.) Add-one smoothing pretends to have seen every word
-# once more:
+# A word that does not occur in a class gets :math:`\beta = 0`, and any document with it has the probability 0 under
+# that class, whatever its other words are. (It is exactly 0, not NaN.) Add-one smoothing adds one occurrence of every
+# word:
 #
 # .. math::
 #
@@ -127,7 +127,7 @@ for label, row in zip("cj", beta, strict=True):
 np.testing.assert_allclose(np.exp(smooth.feature_log_prob_), np.array(beta, dtype=float))
 
 # %%
-# The test document says "Chinese" three times, and "Tokyo" and "Japan" once.
+# The test document contains "Chinese" three times, and "Tokyo" and "Japan" once.
 #
 # .. math::
 #
@@ -178,15 +178,14 @@ axes[1].set(xlabel="times the document is repeated", ylim=(0, 1), title="repeate
 plt.show()
 
 # %%
-# The words alone favour class j, if only by a little: it was the prior that made the document c. Said four times, they
-# outweigh it.
+# The words alone favour class j, if only by a little: the prior makes the document class c. Repeated four times, the
+# words outweigh it.
 #
-# Presence is another question
-# ----------------------------
+# Presence instead of counts
+# --------------------------
 #
-# A Bernoulli model asks of each word whether it is there, and counts absences too. Under it the same document is of
-# class j: three mentions of "Chinese" are one, and that "Beijing", "Shanghai" and "Macao" are missing speaks against
-# c.
+# A Bernoulli model uses only the presence or absence of each word. Under it the same document is of class j: three
+# mentions of "Chinese" are one, and that "Beijing", "Shanghai" and "Macao" are absent is evidence against c.
 
 there = BernoulliNB(alpha=1).fit(X, classes)
 c = Fraction(3, 4) * Fraction(4, 5) * Fraction(1, 5) ** 2 * Fraction(3, 5) ** 3
@@ -242,7 +241,7 @@ axes[0].legend(fontsize=8)
 plt.show()
 
 # %%
-# A patient is judged by what is known. A missing value is integrated out, which for independent columns means that its
+# A prediction uses the known values. A missing value is integrated out, which for independent columns means that its
 # factor is left out.
 
 gap = patients[:1].copy()

@@ -57,7 +57,8 @@ ax.set(
 plt.show()
 
 # %%
-# The lecture asks for the sign of :math:`\beta_0`. It is negative: at a height of 0 the model would say "woman".
+# The sign of :math:`\beta_0` is an exercise of the lecture. It is negative: at a height of 0 the model predicts
+# "woman".
 #
 # Likelihood, gradient and Hessian
 # --------------------------------
@@ -134,8 +135,8 @@ plt.show()
 # -----------------
 #
 # If a line separates the classes, :math:`c \beta` with :math:`c > 1` has the same boundary and a higher likelihood.
-# So no :math:`\beta` is the best: the fit without a penalty runs away, and says so. A penalty gives one answer for
-# every strength.
+# There is thus no optimal :math:`\beta`: the fit without a penalty diverges, with a warning. A penalty gives a unique
+# solution for every strength.
 
 apart = np.linspace(-2, 2, 40)
 label = (apart > 0.1).astype(int)

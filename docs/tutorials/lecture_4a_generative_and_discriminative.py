@@ -2,8 +2,8 @@ r"""
 Lecture 4a: generative and discriminative models
 ================================================
 
-A classifier can be learnt in two ways. One describes how rows of each class come about, :math:`p(x, y)`, and
-turns the description around with Bayes' rule. The other models only what is asked, :math:`p(y|x)`. Lecture 4
+A classifier can be learnt in two ways. One models the joint distribution :math:`p(x, y)` of rows and classes, and
+applies Bayes' rule. The other models only the conditional distribution, :math:`p(y|x)`. Lecture 4
 (F. Sha, 2017) puts two such pairs side by side: naive Bayes with logistic regression, and Gaussian discriminants
 with logistic regression on squares. This tutorial computes every formula twice, by NumPy and by mercer, and lets
 ``assert`` compare them.
@@ -116,7 +116,7 @@ assert np.allclose(mu, [212 / 3, 129 / 2])
 assert np.allclose(variance, [104 / 9, 25 / 4])
 for c, name in enumerate(["men  ", "women"]):
     print(name, f"p = {p[c]:.1f}  mu = {mu[c]:.2f} in  variance = {variance[c]:.2f}")
-print("How mercer knows that this is the optimum:", gda.certificate_.sentence)
+print("Evidence that this is the optimum:", gda.certificate_.sentence)
 
 # %%
 # **The boundary is quadratic.** :math:`p(x, y = 1) \geq p(x, y = 2)` becomes :math:`a x^2 + b x + c \geq 0` with
@@ -160,7 +160,7 @@ plt.show()
 
 # %%
 # On the left the wider curve is the higher one far out on *both* sides: below 47.5 inches the model says "man" again.
-# That is what the assumption implies, not what anyone has measured. A generative model answers wherever it is asked.
+# This follows from the assumption, not from measurements. A generative model extrapolates everywhere.
 #
 # Two columns: curves and lines
 # -----------------------------

@@ -4,8 +4,8 @@ Lecture 4b: density estimation and kernel regression
 
 Given numbers :math:`x_1, \ldots, x_N` from an unknown distribution, what is its density :math:`p(x)`? The second half
 of lecture 4 (F. Sha, 2017) goes from spikes over counts in an interval to Parzen windows, and from a joint density
-of :math:`x` and :math:`y` to Nadaraya and Watson's regression. No shape is assumed, only smoothness; how much of it is
-the one choice to make.
+of :math:`x` and :math:`y` to Nadaraya and Watson's regression. No shape is assumed, only smoothness; its amount is
+the only choice.
 
 In practice: :doc:`/guides/tour`.
 """
@@ -18,7 +18,7 @@ from scipy.integrate import quad
 from mercer import DensityOutliers, HistogramDensity, KernelDensity, NadarayaWatson
 from mercer.density import smoothing_kernel_from
 
-# colours that colour-blind readers tell apart, too
+# colours that colour-blind readers can distinguish
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 
 

@@ -2,8 +2,8 @@ r"""
 Lecture 5a: support vector regression and kernels by features
 =============================================================
 
-Lecture 5 (M. Straka, 2020) opens with a regression that does not care about small errors, and whose solution is
-carried by a few rows. Then it asks how a kernel can be used where there are too many rows for a kernel matrix: by
+Lecture 5 (M. Straka, 2020) begins with a regression that ignores small errors, and whose solution depends
+on a few rows. It then uses kernels with too many rows for a kernel matrix, by
 features :math:`\psi(x)` whose inner products come close to it, either cosines of random frequencies or similarities
 to some of the rows.
 
@@ -204,7 +204,7 @@ print("root mean square error:", np.round(by_waves, 4))
 assert np.allclose(by_waves[:-1] / by_waves[1:], 2, rtol=0.2)  # four times M, half the error
 
 # %%
-# **Nyström's approximation** looks at the data. Take :math:`M` rows as landmarks, compare everything with them, and
+# **Nyström's approximation** uses the data. Take :math:`M` rows as landmarks, compare everything with them, and
 # multiply by a matrix :math:`V` such that the result is exact among the landmarks: :math:`K = K^\top V V^\top K`.
 # With :math:`K = U D U^\top`,
 #

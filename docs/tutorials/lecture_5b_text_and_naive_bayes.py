@@ -2,10 +2,10 @@ r"""
 Lecture 5b: words, naive Bayes and priors
 =========================================
 
-The second half of lecture 5 (M. Straka, 2020) turns documents into numbers, and then asks which distribution the
-numbers of a class have: normal, multinomial or Bernoulli. The answer makes three naive Bayes classifiers, all of
-which can be looked at, drawn from, and asked how probable a row is at all. It ends with priors on parameters, which
-is what penalties are.
+The second half of lecture 5 (M. Straka, 2020) turns documents into numbers, and models the
+numbers of a class by a normal, multinomial or Bernoulli distribution. This gives three naive Bayes classifiers, whose
+parameters can be drawn as pictures, which generate rows, and which have a density of rows. It ends with priors on
+parameters, which are equivalent to penalties.
 
 In practice: :doc:`/guides/text`, :doc:`/digits`.
 """
@@ -172,8 +172,8 @@ ax.legend(frameon=False, fontsize=8)
 plt.show()
 
 # %%
-# Models that can be looked at
-# ----------------------------
+# Pictures of the models
+# ----------------------
 # **Gaussian.** For numbers, :math:`p(x_i | C_k) = \mathcal{N}(x_i; \mu_{i,k}, \sigma_{i,k}^2)`, with variances
 # widened by a small part of the largest so that a column without spread does no harm. On scanned digits the
 # parameters of all three models are pictures; the pixels range from 0 to 16.

@@ -9,10 +9,10 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 
-#: code that is run, what it prints, and data that is only looked at
+#: languages of code that is run, of its output, and of data
 PYTHON, SHELL, PRINTED, DATA = {"python"}, {"bash", "sh"}, {"text"}, {"sql", "json", "toml", "mermaid"}
 
-#: what pages may import beyond what mercer itself needs
+#: packages that pages may import beyond the dependencies of mercer
 OPTIONAL = ("dask", "duckdb", "fastapi", "formulaic", "matplotlib", "onnxruntime", "pandas", "polars", "torch")
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|:{3,})(?P<language>[^\s`]*)[^`]*$")
@@ -23,7 +23,7 @@ _ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: where its code begins, what it is, and why it is not run, if it is not."""
+    """A fenced block: the line of its code, its language, and the reason if it is not run."""
 
     line: int
     language: str
@@ -32,7 +32,7 @@ class Block:
 
     @property
     def directive(self) -> bool:
-        """An instruction to Sphinx, not code."""
+        """Whether the block is a directive of Sphinx, not code."""
         return self.language.startswith("{")
 
 
@@ -58,14 +58,14 @@ class Page:
 
     @property
     def needs(self) -> list[str]:
-        """Optional packages, without which the page cannot be run."""
+        """Optional packages that the page needs."""
         code = "".join(block.code for block in self.blocks if block.language in PYTHON)
         return [name for name in OPTIONAL if re.search(rf"^\s*(?:import|from) {name}\b", code, flags=re.MULTILINE)]
 
 
 @cache
 def pages() -> list[Page]:
-    """Everything that somebody wrote for others to read, but the history of changes."""
+    """Return all pages except generated ones and the changelog."""
     found = [
         REPOSITORY / "README.md",
         REPOSITORY / "CONTRIBUTING.md",
@@ -77,7 +77,7 @@ def pages() -> list[Page]:
 
 @cache
 def blocks_of(text: str) -> list[Block]:
-    """Fences in HTML comments count, too: so a page hides what only prepares an example."""
+    """Return the fenced blocks of a page, also those in HTML comments, which prepare examples."""
     blocks: list[Block] = []
     lines = text.splitlines()
     at = 0
@@ -103,7 +103,7 @@ def _excuse(lines: list[str], above: int) -> str | None:
 
 
 def indented_in(text: str) -> list[int]:
-    """Lines at which code begins that has no fence, so that nobody knows its language."""
+    """Return the lines at which code without a fence begins, which has no language."""
     found, fenced, before, in_list = [], False, "", False
     for number, line in enumerate(text.splitlines(), start=1):
         if _FENCE.match(line):

@@ -1,4 +1,4 @@
-"""Runs the blocks of a page as a reader would: from top to bottom, in one folder, in one session of Python."""
+"""Run the blocks of a page as a reader would: from top to bottom, in one folder, in one session of Python."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from mercer.cli.app import app
 from tests.cli._program import PROGRAM
 from tests.docs._pages import PRINTED, PYTHON, SHELL, Block, Page
 
-#: the port at which pages serve, which may be taken where tests run
+#: the port in examples of servers, which tests replace by a free one
 PORT = "8000"
 
 
 @dataclass
 class Session:
-    """What stays from block to block."""
+    """State that is kept between the blocks of a page."""
 
     module: ModuleType
     port: str
@@ -43,11 +43,12 @@ class Session:
 
 
 def run_page(page: Page, replaced: dict[str, str] | None = None) -> str:
-    """What all blocks print, run in the current folder; `replaced` makes large examples smaller."""
-    # a module that can be found: what a page defines may be pickled
-    module = ModuleType("page_of_the_documentation")
+    """Run all blocks in the current folder, and return their output; `replaced` makes large examples smaller."""
+    # an importable module, since objects defined on a page may be pickled; its name is that of the page, so that
+    # estimators of one page take no part in the comparisons of another
+    module = ModuleType(f"page_{re.sub(r'[^a-zA-Z]', '_', page.name)}")
     sys.modules[module.__name__] = module
-    sys.path.insert(0, "")  # as in every session: what a page writes it can import
+    sys.path.insert(0, "")  # as in every session, a page can import the files it writes
     session = Session(module, _free_port())
     blocks = [block for block in page.blocks if not block.directive and not block.excuse]
     printed = []
@@ -74,13 +75,14 @@ def _python(code: str, where: str, session: Session) -> str:
     # lines before the code, so that a traceback has the line of the page
     name, line = where.rsplit(":", 1)
     program = compile("\n" * (int(line) - 1) + code, name, "exec")
-    with contextlib.redirect_stdout(io.StringIO()) as shown, warnings.catch_warnings(record=True) as told:
+    with contextlib.redirect_stdout(io.StringIO()) as shown, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MercerWarning)
         exec(program, session.module.__dict__)
-    # as Python tells them, without file and line; what other packages deprecate among themselves nobody sees
-    heard = [one for one in told if not issubclass(one.category, (DeprecationWarning, PendingDeprecationWarning))]
-    said = [f"{one.category.__name__}: {one.message}" for one in heard]
-    return "\n".join([*said, shown.getvalue()])
+    # as Python prints them, without file and line; deprecations in other packages are not shown
+    shown_warnings = [
+        one for one in caught if not issubclass(one.category, (DeprecationWarning, PendingDeprecationWarning))
+    ]
+    return "\n".join([*(f"{one.category.__name__}: {one.message}" for one in shown_warnings), shown.getvalue()])
 
 
 def _shell(code: str, session: Session) -> str:
@@ -91,7 +93,7 @@ def _shell(code: str, session: Session) -> str:
             _serve(words[2:], session)
         elif words[0] == "mercer" and not re.search(r"[|<>;&]", re.sub(r"'[^']*'", "", command)):
             shown.append(_mercer(words[1:], command))
-        elif words[0] not in {"make", "pip"}:  # of these `test_blocks.py` sees that targets and extras exist
+        elif words[0] not in {"make", "pip"}:  # `test_blocks.py` tests their targets and extras
             if shutil.which(words[0]) is None:
                 pytest.skip(f"there is no {words[0]} on this machine")
             shown.append(subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout)
@@ -99,7 +101,7 @@ def _shell(code: str, session: Session) -> str:
 
 
 def _commands(code: str) -> list[str]:
-    """One for each line, but that lines end in a backslash, or within quotation marks."""
+    """Return the commands, one for each line except after a backslash or within quotation marks."""
     commands, begun = [], ""
     for line in code.splitlines():
         begun += line.removesuffix("\\") if line.endswith("\\") else f"{line}\n"
@@ -112,9 +114,9 @@ def _commands(code: str) -> list[str]:
 
 
 def _mercer(words: list[str], command: str) -> str:
-    """In this process: another one would load its compiled loops anew."""
+    """Run a command in this process, since another one would load the compiled loops again."""
     with warnings.catch_warnings():
-        warnings.simplefilter("default")  # which are printed, as they are for users
+        warnings.simplefilter("default")  # printed as for users
         result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, f"{command}\n{result.output}"
     return result.stdout
@@ -140,14 +142,14 @@ def _free_port() -> str:
 
 def _compare(shown: str, following: Block | None, where: str) -> None:
     if following is None or following.language not in PRINTED:
-        unasked = [line for line in shown.splitlines() if re.match(r"\w+Warning: ", line)]
-        assert not unasked, f"{where} warns, and the page does not say so: {unasked}"
+        unexpected = [line for line in shown.splitlines() if re.match(r"\w+Warning: ", line)]
+        assert not unexpected, f"{where} gives warnings that the page does not show: {unexpected}"
         return
-    assert matches(shown, following.code), f"{where} prints\n{shown}\nand the page says\n{following.code}"
+    assert matches(shown, following.code), f"{where} prints\n{shown}\nand the page shows\n{following.code}"
 
 
 def matches(shown: str, expected: str) -> bool:
-    """Line by line but for blanks at the ends; … stands for anything in a line, and alone for any lines."""
+    """Compare lines without trailing blanks; … stands for any text in a line, and alone for any lines."""
     pattern = "".join(_pattern(line) for line in _lines(expected))
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in _lines(shown))) is not None
 

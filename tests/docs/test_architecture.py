@@ -1,4 +1,4 @@
-"""docs/architecture.md tells the truth: its picture and table are those of the code, its walks are the way rows go."""
+"""docs/architecture.md agrees with the code: its picture, its packages, and the functions that rows pass through."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.docs._pages import REPOSITORY
 PAGE = REPOSITORY / "docs" / "architecture.md"
 
 
-class Walk(NamedTuple):
-    """A section of the page: what is run, and the places it is said to come by."""
+class Trace(NamedTuple):
+    """A section of the page: the example that is run, and the functions that it must call, in this order."""
 
     title: str
     language: str
@@ -27,17 +27,17 @@ class Walk(NamedTuple):
     steps: list[str]
 
 
-def walks() -> list[Walk]:
+def traces() -> list[Trace]:
     found = []
     for section in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
         steps = re.findall(r"`([\w/]+\.py::[\w.]+)`", section)
         if steps:
             ((language, block),) = re.findall(r"```(python|sh)\n(.*?)```", section, flags=re.DOTALL)
-            found.append(Walk(section.splitlines()[0], language, block, steps))
+            found.append(Trace(section.splitlines()[0], language, block, steps))
     return found
 
 
-def rows_of_the_walks() -> str:
+def rows_of_the_examples() -> str:
     (block,) = re.findall(r"```python\n(# the rows .*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
     return str(block)
 
@@ -47,7 +47,7 @@ def layers() -> dict[str, Any]:
     return runpy.run_path(str(REPOSITORY / "docs" / "pictures" / "layers.py"))
 
 
-def test_the_picture_of_the_layers_is_of_this_code(layers: dict[str, Any]) -> None:
+def test_the_picture_of_the_layers_agrees_with_the_code(layers: dict[str, Any]) -> None:
     assert (REPOSITORY / "docs" / "pictures" / "layers.svg").read_text(encoding="utf-8") == layers["picture"]()
 
 
@@ -60,24 +60,24 @@ def test_all_imports_go_down(layers: dict[str, Any]) -> None:
     assert [pair for pair in layers["imports"]() if pair[1] in height and height[pair[0]] >= height[pair[1]]] == []
 
 
-@pytest.mark.parametrize("walk", walks(), ids=lambda walk: walk.title)
-def test_a_row_walks_as_the_page_says(walk: Walk, tmp_path: Path) -> None:
-    """Each step is come to after the one before it."""
-    if "dask" in walk.block:
+@pytest.mark.parametrize("trace", traces(), ids=lambda trace: trace.title)
+def test_functions_are_called_in_the_order_of_the_page(trace: Trace, tmp_path: Path) -> None:
+    """Each function is first called after the one before it."""
+    if "dask" in trace.block:
         pytest.importorskip("distributed", reason="the package distributed is not installed")
-    if "torch" in walk.block:
+    if "torch" in trace.block:
         pytest.importorskip("torch", reason="the package torch is not installed")
     called = [
         sys.executable,
-        str(REPOSITORY / "tests" / "docs" / "_walk.py"),
-        walk.language,
-        walk.block,
-        rows_of_the_walks(),
+        str(REPOSITORY / "tests" / "docs" / "_trace.py"),
+        trace.language,
+        trace.block,
+        rows_of_the_examples(),
     ]
-    around = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    around = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY)])}
     done = subprocess.run(called, cwd=tmp_path, capture_output=True, text=True, env=around)
     assert done.returncode == 0, done.stderr
     order = json.loads(done.stdout.splitlines()[-1])
-    assert [step for step in walk.steps if step not in order] == []
-    places = [order.index(step) for step in walk.steps]
-    assert [step for step, place, last in zip(walk.steps[1:], places[1:], places, strict=False) if place < last] == []
+    assert [step for step in trace.steps if step not in order] == []
+    places = [order.index(step) for step in trace.steps]
+    assert [step for step, place, last in zip(trace.steps[1:], places[1:], places, strict=False) if place < last] == []

@@ -1,4 +1,4 @@
-"""No block of code escapes: each is fenced, says what it is, and is run unless its page says why not."""
+"""Every block of code is fenced, has a language, and is run unless its page gives a reason."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_what_is_not_run_is_listed_here() -> None:
 
 @EVERY_PAGE
 def test_every_excuse_belongs_to_a_block(page: Page) -> None:
-    """A comment that is spelt a little differently would excuse nothing, or something else."""
+    """Reasons have one spelling, since a comment that is spelt differently would have no effect."""
     excused = [block for block in page.blocks if block.excuse]
     assert len(excused) == len(re.findall(r"<!--\s*not run", page.text))
 
@@ -44,7 +44,7 @@ SOURCES = sorted(REPOSITORY.glob("src/mercer/**/*.py"))
 
 
 def test_docstrings_have_no_code_that_is_not_run() -> None:
-    """What follows >>> is; a block after two colons would be shown on a page of the reference, and by nobody tried."""
+    """Examples after >>> are run; a block after two colons would be on a page of the reference without a test."""
     said = [
         (path, ast.get_docstring(node))
         for path in SOURCES

@@ -1,7 +1,9 @@
-"""What the documentation points to exists: names, tests, pages. That its code runs is in `test_pages_run.py`."""
+"""The names, tests and pages that the documentation refers to exist; `test_pages_run.py` runs its code."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from pathlib import Path
 
@@ -23,9 +25,9 @@ def models_of_reference() -> list[str]:
 
 
 def named_tests() -> list[tuple[str, str]]:
-    """Tests that the pages on lectures and on reliability name, with the files they are in.
+    """Return the tests named on the pages about lectures and reliability, with their files.
 
-    `…::test_name` is in the file that was named last, and a file without a folder is beside that.
+    `…::test_name` is in the file named before it, and a file without a folder is in the same folder.
     """
     found, last = [], Path()
     for file, name in re.findall(r"`(…|[\w/]+\.py)(?:::(\w+))?`", LECTURES + RELIABILITY):
@@ -46,6 +48,26 @@ def test_every_model_is_in_the_table_of_the_reference() -> None:
 def test_every_test_that_pages_point_to_exists(file: str, name: str) -> None:
     source = (REPOSITORY / "tests" / file).read_text(encoding="utf-8")
     assert re.search(rf"^\s*def {name or 'test_.*'}\(", source, flags=re.MULTILINE)
+
+
+def named_in_code() -> list[str]:
+    """Return names and calls in the column "in the code" of the lectures, without attributes of fitted models."""
+    rows = [line.split(" | ") for line in LECTURES.split("## Corrections")[0].splitlines()]
+    cells = [row[2] for row in rows if len(row) == 4]
+    return [code for cell in cells for code in re.findall(r"`([^`]+)`", cell) if not code.endswith("_")]
+
+
+@pytest.mark.parametrize("code", sorted(set(named_in_code())))
+def test_the_lectures_name_public_objects_and_their_parameters(code: str) -> None:
+    call = ast.parse(code.replace("…", "..."), mode="eval").body
+    name = ast.unparse(call.func if isinstance(call, ast.Call) else call)
+    thing, public = mercer, mercer.__all__
+    for part in name.split("."):
+        assert part in public
+        thing = getattr(thing, part)
+        public = thing.__all__ if inspect.ismodule(thing) else [one for one in dir(thing) if not one.startswith("_")]
+    if isinstance(call, ast.Call):
+        assert {word.arg for word in call.keywords} <= set(inspect.signature(thing).parameters)
 
 
 def test_every_correction_and_known_answer_of_the_lectures_has_a_test() -> None:

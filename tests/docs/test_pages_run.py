@@ -1,4 +1,4 @@
-"""Every block of Python and every command in README, CONTRIBUTING and docs/ is run, and prints what the page says."""
+"""Every block of Python and every command in README, CONTRIBUTING and docs/ is run, and prints the output shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_page_runs_and_prints_what_it_says(page: Page) -> None:
 
 @pytest.mark.parametrize("rows", ["2_000", pytest.param("20_000", marks=pytest.mark.slow)])
 def test_the_tour_runs_and_prints_what_it_says(rows: str) -> None:
-    """As it is, and with fewer of its many rows: those take longer than all the rest."""
+    """Run the tour with few rows and, as a slow test, with all of its rows."""
     assert TOUR.text.count("20_000") == 1
     run_page(TOUR, {"20_000": rows})
 

@@ -19,7 +19,7 @@ SCRIPTS = sorted([*REPOSITORY.glob("docs/gallery/*.py"), *REPOSITORY.glob("docs/
 
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """Those that are made, whether the script closes them or not."""
+    """Yield the list of figures that a script creates, also closed ones."""
     plt.switch_backend("Agg")
     made: list[Any] = []
     figure = plt.figure
@@ -45,5 +45,5 @@ def test_a_script_runs_and_draws(
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.relative_to(REPOSITORY).as_posix())
 def test_no_text_stands_on_the_line_that_begins_a_section(script: Path) -> None:
-    """sphinx-gallery would leave it out of the page."""
+    """Such text would be missing from the page of sphinx-gallery."""
     assert re.findall(r"^# ?%%[ \t]+\S.*", script.read_text(encoding="utf-8"), flags=re.MULTILINE) == []

@@ -1,4 +1,4 @@
-"""The site: it builds without a warning and fetches nothing; its reference has every public name with an example."""
+"""The site builds without warnings and loads nothing from elsewhere; its reference has every public name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.docs._pages import REPOSITORY
 
 REFERENCE = REPOSITORY / "docs" / "reference"
 PACKAGES = tuple(name for name in mercer.__all__ if inspect.ismodule(getattr(mercer, name)))
-#: what a browser fetches by itself when a page has it, by attribute; links to click on are not among them
+#: attributes whose addresses a browser loads by itself, unlike those of links
 FETCHED = {
     ("script", "src"),
     ("img", "src"),
@@ -37,7 +37,7 @@ ELSEWHERE = re.compile(r"^\s*(?:https?:)?//")
 
 
 def public() -> dict[str, Any]:
-    """Every public name with what it stands for; the packages themselves are pages."""
+    """Return every public name with its object, without packages."""
     modules = {"mercer": mercer} | {
         f"mercer.{package}": importlib.import_module(f"mercer.{package}") for package in PACKAGES
     }
@@ -45,12 +45,12 @@ def public() -> dict[str, Any]:
         f"{place}.{name}": getattr(module, name)
         for place, module in modules.items()
         for name in module.__all__
-        if name not in PACKAGES
+        if place != "mercer" or name not in PACKAGES
     }
 
 
 def of_reference() -> set[str]:
-    """Names that the pages of the reference list, in full."""
+    """Return the full names that the pages of the reference list."""
     found = set()
     for page in REFERENCE.glob("*.rst"):
         text = page.read_text(encoding="utf-8")
@@ -62,7 +62,7 @@ def of_reference() -> set[str]:
 
 
 class Fetching(HTMLParser):
-    """Collects what a page makes its browser fetch from elsewhere."""
+    """Collects the addresses that a page makes its browser load from elsewhere."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ def test_what_would_be_fetched_is_found(tmp_path: Path) -> None:
 
 
 def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
-    """Without running the scripts of tutorials and gallery, which tests of their own run."""
+    """Build without running the scripts of tutorials and gallery, which other tests run."""
     pytest.importorskip("sphinx_gallery", reason="the site needs the extra docs")
     pytest.importorskip("furo", reason="the site needs the extra docs")
     # pages are generated beside their sources: a copy, so that two builds never meet

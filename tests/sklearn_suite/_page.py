@@ -17,17 +17,17 @@ from tests.sklearn_suite._swap import LOADED, Loaded
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parents[1] / "docs" / "scikit-learn-tests.md"
-HEAD = """# scikit-learn's tests on our classes
+HEAD = """# scikit-learn's tests with the classes of mercer
 
-`tests/sklearn_suite` reads the test files of the scikit-learn that is installed, takes our classes for the ones that
-they import, and runs them: those of the classes themselves, and those of its pipelines, searches, ensembles and
-displays in which one takes part. `make test` runs the former, `make test-slow` the latter.
-`python -m tests.sklearn_suite._page` writes this page, and a test says when it is out of date. Differences of behaviour
-have [a page of their own](decisions/0005-deviations-from-scikit-learn.md); the checks of conventions are in
+`tests/sklearn_suite` runs the tests of the installed scikit-learn with the classes of mercer in place of those that the
+tests import: the tests of the classes themselves, and those of pipelines, searches, ensembles and
+displays that use one of them. `make test` runs the former, `make test-slow` the latter.
+`python -m tests.sklearn_suite._page` writes this page, and a test checks that it is up to date. Deliberate differences
+are listed in [decision 5](decisions/0005-deviations-from-scikit-learn.md); the checks of conventions are in
 `tests/base/test_check_estimator.py`.
 """
 
-#: files that import a class that we have, too, but are about others
+#: files that import a class that mercer has, too, but are about others
 OTHERS = {
     "sklearn.tests.test_common": "checks scikit-learn's own estimators, one by one; ours are checked in "
     "tests/base/test_check_estimator.py",

@@ -14,7 +14,18 @@ INTERCEPT = "(intercept)"
 @stored()
 @dataclass(frozen=True)
 class Finding:
-    """One property of the data that matters, and what to do about it.
+    """A property of the data that matters, and what to do about it.
+
+    Attributes
+    ----------
+    code : str
+        A stable name, for programs.
+    severity : {"note", "warning", "error"}
+        How much it matters.
+    sentence, remedy : str
+        What was found, and what to do.
+    columns : tuple of str
+        Names of the columns concerned.
 
     Examples
     --------
@@ -22,8 +33,8 @@ class Finding:
     warning (collinear): 'b' is twice 'a'. Leave one of them out.
     """
 
-    code: str  # stable, for programs
-    severity: str  # "note", "warning" or "error"
+    code: str
+    severity: str
     sentence: str
     remedy: str
     columns: tuple[str, ...] = ()
@@ -35,7 +46,12 @@ class Finding:
 @stored()
 @dataclass(frozen=True)
 class Diagnosis:
-    """All findings of a fit; empty, and false, if there are none.
+    """All findings of a fit, as a collection; empty, and false, if there are none.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        The findings.
 
     Examples
     --------
@@ -47,6 +63,7 @@ class Diagnosis:
 
     @property
     def codes(self) -> tuple[str, ...]:
+        """Codes of the findings, such as "collinear"."""
         return tuple(finding.code for finding in self.findings)
 
     def __iter__(self) -> Iterator[Finding]:

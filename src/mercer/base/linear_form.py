@@ -372,7 +372,19 @@ class StatisticMap:
 @stored(coef=reals(), intercept=reals())
 @dataclass(frozen=True)
 class LinearForm:
-    """The form log p(y|x) = log softmax(feature_map(X) @ coef.T + intercept)."""
+    """The form log p(y|x) = log softmax(feature_map(X) @ coef.T + intercept).
+
+    Attributes
+    ----------
+    feature_map : callable
+        Maps rows to the features in which the classifier is linear.
+    coef : ndarray of shape (n_classes, n_features)
+        Weights of the features.
+    intercept : ndarray of shape (n_classes,)
+        Constant terms.
+    names : tuple of str
+        Names of the features.
+    """
 
     feature_map: StatisticMap
     coef: Array

@@ -12,7 +12,16 @@ from mercer.data.frame_like import frame_like
 
 @dataclass(frozen=True, eq=False)
 class PredictionInterval:
-    """Mean and both ends of an interval for each row, or each row and class; tensors where the rows were a tensor."""
+    """Mean and both ends of an interval for each row, or each row and class; tensors where the rows were a tensor.
+
+    Examples
+    --------
+    >>> from mercer import NadarayaWatson
+    >>> model = NadarayaWatson(bandwidth=1.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> interval = model.predict_interval([[1.0]], 0.9)
+    >>> interval.mean, bool(interval.lower[0] < 1 < interval.upper[0])
+    (array([1.]), True)
+    """
 
     mean: Any
     lower: Any

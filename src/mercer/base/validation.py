@@ -62,7 +62,31 @@ NO_WEIGHT = "Sample weights must contain at least one non-zero number. All are z
 @stored()
 @dataclass(frozen=True)
 class Plan:
-    """The path that a fit took."""
+    """The path that a fit took.
+
+    Attributes
+    ----------
+    path : str
+        The algorithm.
+    dtype : str
+        The type of the numbers.
+    blocks, threads : int
+        Blocks of rows, and threads that worked on them.
+    exact : bool
+        False if the model was approximated.
+    device : str
+        "cpu", or the GPU.
+    source : str or None
+        The source of the rows if they were not in memory.
+    bytes : int or None
+        Size of the source, if it is known.
+    passes : int
+        Passes over the source.
+    skipped : tuple of str
+        Damaged pieces of the source that were left out.
+    cluster : str or None
+        The cluster on which the passes ran, if not in this process.
+    """
 
     path: str
     dtype: str
@@ -70,12 +94,10 @@ class Plan:
     threads: int
     exact: bool = True
     device: str = "cpu"
-    #: the source that was read, where rows were not in memory; its bytes, if known; passes over it; skipped pieces
     source: str | None = None
     bytes: int | None = None
     passes: int = 0
     skipped: tuple[str, ...] = ()
-    #: where the passes ran, if not in this process
     cluster: str | None = None
 
     def where(self, X: Any) -> Plan:

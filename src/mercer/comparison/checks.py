@@ -33,7 +33,17 @@ class AssumptionCheck(NamedTuple):
 
 
 class CheckReport(NamedTuple):
-    """The findings of all checks, the checks that passed, and those that could not be made, with the reason."""
+    """The findings of all checks.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        Problems of the data or of the models, with remedies.
+    passed : tuple of str
+        Names of the checks without findings.
+    undone : tuple of str
+        The checks that could not be made, with the reason.
+    """
 
     findings: tuple[Finding, ...]
     passed: tuple[str, ...]

@@ -48,7 +48,19 @@ MAX_EXACT_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Cost:
-    """Time and memory of a fit, whether the memory suffices, and a sentence with all of it."""
+    """Estimate of the time and the memory of a fit.
+
+    Attributes
+    ----------
+    seconds : float
+        Time.
+    bytes : float
+        Memory.
+    fits : bool
+        Whether that memory is free.
+    sentence : str
+        The estimate in words.
+    """
 
     seconds: float
     bytes: float

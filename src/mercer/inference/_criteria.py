@@ -29,6 +29,14 @@ class Criteria(NamedTuple):
 
     The null model has only the intercept (if there is one) and the offset. For the normal with the identity link the
     log likelihoods are at the maximum likelihood variance; the criteria count coefficients, not the dispersion.
+
+    Examples
+    --------
+    >>> from mercer import LinearRegression, summary
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 2.0, 2.0, 4.0]
+    >>> criteria = summary(LinearRegression().fit(X, y), X, y).criteria
+    >>> criteria.observations, criteria.parameters, round(criteria.deviance, 2)
+    (4.0, 2.0, 0.7)
     """
 
     observations: float

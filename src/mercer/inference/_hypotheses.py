@@ -170,6 +170,14 @@ class HypothesisTest(NamedTuple):
     """Distance of the data from a hypothesis, and the probability of a distance as large under the hypothesis.
 
     `statistic` is χ² with `freedom` degrees of freedom or, if `residual_freedom` is a number, F with both.
+
+    Examples
+    --------
+    >>> from mercer import LinearRegression, summary
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 2.0, 2.0, 4.0]
+    >>> test = summary(LinearRegression().fit(X, y), X, y).wald_test(["x0"])
+    >>> round(test.statistic, 2), test.freedom, round(test.p_value, 3)
+    (11.57, 1, 0.077)
     """
 
     kind: str

@@ -97,6 +97,14 @@ class Summary:
     """Coefficients with their uncertainty, as a frame, or as text by `print` and in notebooks.
 
     The intercept comes first. Statistics are Student's t if the dispersion was estimated, otherwise normal (z).
+
+    Examples
+    --------
+    >>> from mercer import LinearRegression, summary
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 2.0, 2.0, 4.0]
+    >>> results = summary(LinearRegression().fit(X, y), X, y)
+    >>> results.names, results.coefficients.round(2), results.standard_errors.round(2)
+    (('(intercept)', 'x0'), array([0.9, 0.9]), array([0.49, 0.26]))
     """
 
     _reading: FitReading

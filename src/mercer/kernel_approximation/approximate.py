@@ -92,7 +92,7 @@ class Approximation:
         text = f"{self.n_components} {self.kind} features: {self.error:.2g} {measure}; on {self.rows} rows "
         if np.isnan(self.distance):
             return text + "predictions could not be compared with those of the exact model"
-        return text + f"predictions are {self.distance:.2g} of their spread difference from those of the exact model"
+        return text + f"predictions differ from those of the exact model by {self.distance:.2g} of their spread"
 
 
 def fit_feature_map(model: Any, kernel: Kernel, X: Any) -> Map | None:

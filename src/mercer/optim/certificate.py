@@ -32,14 +32,24 @@ class Certificate:
     If the objective is not convex, the number is zero at every stationary point: the kind is then "stationary point",
     and `is_global` is False.
 
+    Attributes
+    ----------
+    kind : str
+        "closed form", "gradient norm", "duality gap" or "KKT"; "stationary point" where the objective is not convex;
+        "separation" or "no separation" for hyperplanes.
+    value : float
+        The number, evaluated at the returned coefficients.
+    tolerance : float
+        The bound on the value.
+    sentence : str
+        The meaning of the number.
+
     Examples
     --------
     >>> Certificate("gradient norm", 1e-9, 1e-8, "the gradient vanishes").holds
     True
     """
 
-    #: "closed form", "gradient norm", "duality gap" or "KKT"; "stationary point" where the objective is not convex;
-    #: "separation" or "no separation" for hyperplanes
     kind: str
     value: float
     tolerance: float

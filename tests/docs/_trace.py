@@ -1,6 +1,6 @@
-"""Which functions of mercer a piece of work passes through, in the order in which it first comes to each.
+"""Print the functions of mercer that an example calls, in the order of their first calls.
 
-Run as a program, in a process of its own: threads that were there before cannot be followed.
+Run as a program in a process of its own, since threads that are already running cannot be traced.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import mercer
 SOURCE = Path(mercer.__file__).parent
 
 
-def walked(work: Callable[[], Any]) -> list[str]:
-    """`room/module.py::function` for each that was called, once."""
-    seen: dict[str, None] = {}
+def traced(work: Callable[[], Any]) -> list[str]:
+    """Return `package/module.py::function` for each function that `work` calls, once."""
+    called: dict[str, None] = {}
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         name = frame.f_code.co_filename
         if event == "call" and name.startswith(str(SOURCE)):
-            seen.setdefault(f"{Path(name).relative_to(SOURCE).as_posix()}::{frame.f_code.co_qualname}")
+            called.setdefault(f"{Path(name).relative_to(SOURCE).as_posix()}::{frame.f_code.co_qualname}")
 
     threading.setprofile(note)
     sys.setprofile(note)
@@ -35,11 +35,11 @@ def walked(work: Callable[[], Any]) -> list[str]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return list(seen)
+    return list(called)
 
 
-def done(block: str, language: str) -> None:
-    """What a block of a page says: commands, or Python."""
+def run_block(block: str, language: str) -> None:
+    """Run a block of a page: commands, or Python."""
     if language == "python":
         exec(compile(block, "architecture.md", "exec"), {"__name__": "__main__"})
         return
@@ -56,5 +56,5 @@ if __name__ == "__main__":
     language, block, *before = sys.argv[1:]
     for earlier in before:
         exec(compile(earlier, "architecture.md", "exec"), {})
-    found = walked(lambda: done(block, language))
+    found = traced(lambda: run_block(block, language))
     sys.stdout.write("\n" + json.dumps(found))
