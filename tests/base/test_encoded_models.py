@@ -82,7 +82,7 @@ BY_DESIGN: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.filterwarnings("ignore::mercer._errors.MercerWarning")  # levels and intercept are collinear
 @pytest.mark.parametrize("name", list(BY_DESIGN))
-def test_coefficients_are_those_of_the_columns_written_out(name: str) -> None:
+def test_coefficients_agree_with_those_of_one_hot_columns(name: str) -> None:
     model, target = BY_DESIGN[name]
     ours, dense = (clone(model).fit(given, TARGETS[target]) for given in (X, X.toarray()))
     assert_allclose(ours.coef_, dense.coef_, rtol=1e-8, atol=1e-8)
@@ -249,7 +249,7 @@ def test_folds_and_searches_split_encoded_rows() -> None:
     assert_array_equal(clone(forest).fit(X, y).predict(NEW), clone(forest).fit(X.toarray(), y).predict(NEW.toarray()))
 
 
-def test_weights_and_offsets_stand_beside_encoded_rows() -> None:
+def test_weights_and_offsets_are_used_with_encoded_rows() -> None:
     weight, offset = np.linspace(0.0, 2.0, N), np.linspace(-1.0, 1.0, N)
     ours, dense = (
         GLM("poisson", penalty="l2").fit(some, TARGETS["counts"], sample_weight=weight, offset=offset)
