@@ -20,7 +20,7 @@ def average_cost(p, positive, weight, cut):
 
 
 @given(rows=ROWS)
-def test_no_cut_is_cheaper(rows):
+def test_the_chosen_threshold_has_the_least_cost(rows):
     p, positive, weight = (np.array(column) for column in zip(*rows, strict=True))
     p, weight = p / 10, weight.astype(float)
     found = find_cheapest_threshold(p, positive, COSTS, weight)
@@ -30,7 +30,7 @@ def test_no_cut_is_cheaper(rows):
     assert 0 <= found.value <= 1
 
 
-def test_a_cut_between_neighbouring_floats_parts_them():
+def test_a_threshold_between_neighbouring_floats_separates_them():
     """The mean of adjacent floats is rounded, here to the upper one, which must stay above the threshold."""
     for p in (np.array([np.nextafter(1.0, 0.0), 1.0]), np.array([0.5, np.nextafter(0.5, 1.0)])):
         found = find_cheapest_threshold(p, np.array([False, True]), COSTS, np.ones(2))
