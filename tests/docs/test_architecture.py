@@ -47,11 +47,11 @@ def layers() -> dict[str, Any]:
     return runpy.run_path(str(REPOSITORY / "docs" / "pictures" / "layers.py"))
 
 
-def test_the_picture_of_the_layers_is_of_this_code(layers: dict[str, Any]) -> None:
+def test_the_diagram_of_the_layers_agrees_with_the_code(layers: dict[str, Any]) -> None:
     assert (REPOSITORY / "docs" / "pictures" / "layers.svg").read_text(encoding="utf-8") == layers["picture"]()
 
 
-def test_the_table_of_packages_has_their_docstrings(layers: dict[str, Any]) -> None:
+def test_the_table_of_packages_agrees_with_their_docstrings(layers: dict[str, Any]) -> None:
     assert PAGE.read_text(encoding="utf-8") == layers["page"]()
 
 
@@ -61,7 +61,7 @@ def test_all_imports_go_down(layers: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("walk", walks(), ids=lambda walk: walk.title)
-def test_a_row_walks_as_the_page_says(walk: Walk, tmp_path: Path) -> None:
+def test_a_call_visits_the_functions_listed_on_the_page(walk: Walk, tmp_path: Path) -> None:
     """Each step is come to after the one before it."""
     if "dask" in walk.block:
         pytest.importorskip("distributed", reason="the package distributed is not installed")

@@ -114,14 +114,14 @@ def test_the_reference_has_every_public_name_and_no_other() -> None:
     assert [name for name, thing in names.items() if name not in listed and id(thing) not in shown] == []
 
 
-def test_the_index_of_the_reference_leads_to_every_page() -> None:
+def test_the_index_of_the_reference_links_to_every_page() -> None:
     index = (REFERENCE / "index.md").read_text(encoding="utf-8")
     assert [
         page.stem for page in REFERENCE.glob("*.rst") if not re.search(rf"^{page.stem}$", index, re.MULTILINE)
     ] == []
 
 
-def test_what_would_be_fetched_is_found(tmp_path: Path) -> None:
+def test_external_resources_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         '<script src="https://x.org/a.js"></script><a href="https://x.org">x</a><img src="b.png">'
     )
