@@ -62,7 +62,7 @@ def assert_same_table(ours: Summary, theirs: Any) -> None:
     np.testing.assert_allclose(ours.intervals, theirs.conf_int(), rtol=1e-6, atol=1e-12)
 
 
-def test_the_table(case: tuple[Any, Any, Any, Any]) -> None:
+def test_the_table_agrees_with_statsmodels(case: tuple[Any, Any, Any, Any]) -> None:
     model, X, y, theirs = case
     ours = summary(model, X, y)
     assert_same_table(ours, fitted(theirs, use_t=ours.statistic == "t"))
@@ -132,7 +132,7 @@ def test_every_robust_error_of_a_linear_regression(kind: str) -> None:
     assert_same_table(ours, sm.OLS(y, constant_first(X)).fit(cov_type=kind, use_t=True))
 
 
-def test_a_linear_regression_as_a_whole() -> None:
+def test_figures_of_a_linear_regression() -> None:
     X, y = data("longley")
     ours, theirs = summary(LinearRegression().fit(X, y), X, y), sm.OLS(y, constant_first(X)).fit()
     assert_same_table(ours, theirs)
