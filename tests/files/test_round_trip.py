@@ -33,7 +33,7 @@ def told(value: Any) -> str:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_loaded_model_answers_bit_for_bit(case: Case, tmp_path: Path) -> None:
+def test_a_loaded_model_gives_identical_results(case: Case, tmp_path: Path) -> None:
     model = case.fitted()
     X = case.data().X
     loaded = again(model, tmp_path)
@@ -52,7 +52,7 @@ def test_a_loaded_model_answers_bit_for_bit(case: Case, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [1, 2, 5])
 @pytest.mark.parametrize("structure", ["full", "diagonal", "spherical", "shared diagonal"])
-def test_classes_need_not_be_as_many_as_columns(structure: str, columns: int, tmp_path: Path) -> None:
+def test_the_numbers_of_classes_and_columns_may_differ(structure: str, columns: int, tmp_path: Path) -> None:
     data = numbers()
     X = np.tile(data.X, 2)[:, :columns] + np.random.default_rng(0).normal(size=(45, columns))
     model = mercer.GaussianDiscriminant(structure).fit(X, data.y)

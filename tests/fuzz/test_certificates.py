@@ -722,12 +722,12 @@ def is_true(claim_of: Callable[[Rows], Claim], rows: Rows) -> str:
 
 
 @pytest.mark.parametrize("claim_of", CLAIMS, ids=lambda claim_of: claim_of.__name__)
-def test_nothing_lower_is_found(claim_of: Callable[[Rows], Claim], campaign: Callable[..., None]) -> None:
+def test_no_lower_objective_is_found(claim_of: Callable[[Rows], Claim], campaign: Callable[..., None]) -> None:
     campaign(lambda rows: is_true(claim_of, rows), problems)
 
 
 @pytest.mark.parametrize("claim_of", STEEP, ids=lambda claim_of: claim_of.__name__)
-def test_nothing_lower_is_found_however_far_apart_rows_lie(
+def test_no_lower_objective_is_found_for_distant_rows(
     claim_of: Callable[[Rows], Claim], campaign: Callable[..., None]
 ) -> None:
     campaign(lambda rows: is_true(claim_of, rows), far, samples=10)
@@ -756,7 +756,7 @@ def separates(rows: Rows, model: Any) -> str:
 
 
 @pytest.mark.parametrize("model", [mercer.Perceptron(tol=None, max_iter=50), mercer.LinearThreshold()], ids=str)
-def test_proofs_about_hyperplanes(model: Any, campaign: Callable[..., None]) -> None:
+def test_proofs_about_hyperplanes_hold(model: Any, campaign: Callable[..., None]) -> None:
     campaign(lambda rows: separates(rows, clone(model)), problems, samples=5)
 
 
@@ -776,7 +776,7 @@ ROUNDED = (
 
 @pytest.mark.parametrize("rows", SINGLE, ids=lambda rows: rows.values)
 @pytest.mark.parametrize("claim_of", ROUNDED, ids=lambda claim_of: claim_of.__name__)
-def test_coefficients_of_single_precision_are_certified_as_they_are(
+def test_coefficients_of_single_precision_are_certified_as_stored(
     claim_of: Callable[[Rows], Claim], rows: Rows
 ) -> None:
     assert is_true(claim_of, rows) in ("held", "refused")
@@ -791,12 +791,12 @@ def test_coefficients_of_single_precision_are_certified_as_they_are(
     ],
     ids=["intercept off its optimum", "no curvature", "predictors of many steps"],
 )
-def test_certificates_count_what_is_small_but_not_nothing(claim_of: Callable[[Rows], Claim], rows: Rows) -> None:
+def test_certificates_include_small_terms(claim_of: Callable[[Rows], Claim], rows: Rows) -> None:
     assert is_true(claim_of, rows) == "held"
 
 
 @pytest.mark.parametrize("claim_of", CLAIMS, ids=lambda claim_of: claim_of.__name__)
-def test_the_search_arrives(claim_of: Callable[[Rows], Claim]) -> None:
+def test_the_search_reaches_the_minimum(claim_of: Callable[[Rows], Claim]) -> None:
     """From afar it comes as low as the model, so that a model that is not at the minimum would be noticed."""
     rows = Rows(20, 3, "normal", "plain", "random", "float64", 0.1, 1.0, intercept=True, seed=3)
     claim = claim_of(rows)

@@ -36,7 +36,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     return folder, model
 
 
-def test_a_damaged_checkpoint_is_refused_or_changes_nothing(campaign: Any, kept: Any, tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_refused_or_has_no_effect(campaign: Any, kept: Any, tmp_path: Path) -> None:
     folder, model = kept
     files = sorted(path.name for path in folder.iterdir())
 
@@ -75,7 +75,7 @@ def client() -> Any:
         yield client
 
 
-def test_any_body_is_answered_or_refused_with_a_sentence(campaign: Any, client: Any) -> None:
+def test_any_request_body_is_answered_or_refused_with_a_sentence(campaign: Any, client: Any) -> None:
     def change(seed: int) -> bytes:
         rng = Random(seed)
         rows: Any = ROWS if rng.random() < 0.5 else {"rows": ROWS}

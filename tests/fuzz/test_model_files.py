@@ -159,7 +159,7 @@ def test_damage_is_found(campaign: Any, loader: Loader, seeds: Any, tmp_path: Pa
     campaign(found, SEEDS.map(change), samples=60)
 
 
-def test_whatever_the_checksum_says_nothing_but_a_model_comes_of_it(
+def test_a_forged_checksum_still_gives_a_model_or_an_error(
     campaign: Any, loader: Loader, seeds: Any, tmp_path: Path
 ) -> None:
     def change(seed: int) -> bytes:

@@ -18,13 +18,13 @@ def record(**outcomes: int) -> dict[str, Any]:
     return {"tests": {LAW: {"outcomes": outcomes, "slowest": 0.5, "seconds": 60}}}
 
 
-def test_every_estimator_has_its_rows() -> None:
+def test_every_estimator_has_rows() -> None:
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     for subject in SUBJECTS:
         assert sum(line.startswith(f"| `{subject.name}` |") for line in lines) == 2, subject.name
 
 
-def test_what_came_of_the_inputs_of_a_law() -> None:
+def test_inputs_of_a_law_are_counted_by_outcome() -> None:
     page = written(record(fitted=1200, refused=34))
     assert "1,234 random inputs in 1 minutes" in page
     assert "| `Ridge` | 1,234 | 1,200 | 34 | 0.50 |" in page
@@ -51,7 +51,7 @@ def test_forged_files_have_a_row() -> None:
 
 
 @pytest.mark.parametrize("find", [AssertionError, pytest.fail.Exception])
-def test_a_find_is_counted_however_a_law_tells_it(find: type[BaseException]) -> None:
+def test_every_kind_of_failure_is_counted(find: type[BaseException]) -> None:
     def law(value: int) -> str:
         raise find("no")
 
@@ -61,7 +61,7 @@ def test_a_find_is_counted_however_a_law_tells_it(find: type[BaseException]) -> 
     assert campaign.outcomes == {"find": 1}
 
 
-def test_finds_are_mended_first_and_tried_again() -> None:
+def test_open_failures_are_refused_and_repeated_runs_replace_them() -> None:
     with pytest.raises(SystemExit, match="Ridge"):
         written(record(fitted=5, find=1))
     assert "| `Ridge` | 70 | 70 | 0 |" in written(record(fitted=5, find=1), record(fitted=70))
