@@ -1,4 +1,4 @@
-"""The page of counts is of a run that found nothing, and leaves no estimator out."""
+"""Tests of the page of counts: it describes a run without failures and has every estimator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.fuzz._page import PAGE, written
 from tests.fuzz.conftest import Campaign
 from tests.fuzz.test_estimators import SUBJECTS
 
-LAW = "test_estimators.py::test_whatever_is_given[Ridge]"
+LAW = "test_estimators.py::test_any_input_is_fitted_or_refused[Ridge]"
 
 
 def record(**outcomes: int) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def test_inputs_of_a_law_are_counted_by_outcome() -> None:
 
 def test_certificates_of_all_estimators_have_one_row() -> None:
     tests = {
-        f"test_certificates.py::test_nothing_lower_is_found[{name}]": {
+        f"test_certificates.py::test_no_lower_objective_is_found[{name}]": {
             "outcomes": {"held": held, "does not hold": 5, "refused": 2},
             "slowest": held / 100,
             "seconds": 60,
@@ -41,13 +41,13 @@ def test_certificates_of_all_estimators_have_one_row() -> None:
     }
     page = written({"tests": tests})
     assert "54 random inputs in 2 minutes" in page
-    assert "| certificates: nothing lower is found | 54 | 40 | 4 | 0.30 |" in page
+    assert "| certificates: no lower objective is found | 54 | 40 | 4 | 0.30 |" in page
 
 
 def test_forged_files_have_a_row() -> None:
     counts = {"outcomes": {"refused": 60, "built": 38, "guarded": 2}, "slowest": 1.5, "seconds": 60}
-    page = written({"tests": {"test_forged_files.py::test_forged_files_are_refused_or_answer": counts}})
-    assert "| forged files: forged files are refused or answer | 100 | 40 | 60 | 1.50 |" in page
+    page = written({"tests": {"test_forged_files.py::test_forged_files_are_refused_or_give_predictions": counts}})
+    assert "| forged files: forged files are refused or give predictions | 100 | 40 | 60 | 1.50 |" in page
 
 
 @pytest.mark.parametrize("find", [AssertionError, pytest.fail.Exception])
