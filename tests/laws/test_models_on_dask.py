@@ -52,7 +52,7 @@ def same(name: str, model: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", FEW)
-def test_any_number_of_workers_gives_the_model_of_the_rows_in_memory(name: str, client: Client, folder: Path) -> None:
+def test_any_number_of_workers_agrees_with_rows_in_memory(name: str, client: Client, folder: Path) -> None:
     with mercer.engine(client):
         assert same(name, MODELS[name].of(KINDS["Parquet folder"](folder, MODELS[name].inputs, 37)))
 
@@ -66,7 +66,7 @@ def on_processes() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), on_processes())
-def test_so_do_workers_that_are_processes(name: str, kind: str, processes: Client, folder: Path) -> None:
+def test_worker_processes_agree_with_rows_in_memory(name: str, kind: str, processes: Client, folder: Path) -> None:
     case = MODELS[name]
     with mercer.engine(processes):
         model = case.of(KINDS[kind](folder, case.inputs, 37))
@@ -80,7 +80,7 @@ def fitted(case: Case, X: Any, y: Any, weight: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", OF_NUMBERS)
-def test_arrays(name: str) -> None:
+def test_models_of_dask_arrays_agree_with_rows_in_memory(name: str) -> None:
     case = MODELS[name]
     X = da.from_array(case.inputs.array(), chunks=(50, 1))
     y, weight = (
@@ -91,7 +91,7 @@ def test_arrays(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["GaussianNB", "NaiveBayes", "Ridge", "logistic", "table", "categories"])
-def test_data_frames(name: str) -> None:
+def test_models_of_dask_data_frames_agree_with_rows_in_memory(name: str) -> None:
     case = MODELS[name]
     rows = dd.from_pandas(TABLE.to_pandas(), npartitions=5)
     model = fitted(case, rows[list(case.inputs.features)], rows[case.inputs.target], rows[case.inputs.weight])
@@ -107,7 +107,7 @@ def test_collections_on_a_cluster(client: Client) -> None:
         assert same(name, model)
 
 
-def test_workers_do_not_change_a_bit(folder: Path) -> None:
+def test_workers_give_identical_results(folder: Path) -> None:
     case, results = MODELS["logistic"], []
     for workers in (1, 3):
         with cluster_of(workers, processes=False) as cluster, Client(cluster) as client, mercer.engine(client):

@@ -72,7 +72,7 @@ def test_non_monotone_health_against_temperature(rng: np.random.Generator) -> No
     assert found["buckets"] > 0.95
 
 
-def test_thinking_less_and_putting_in_more_finds_the_normal_temperature(rng: np.random.Generator) -> None:
+def test_a_quadratic_model_finds_the_normal_temperature(rng: np.random.Generator) -> None:
     """Solution 2, [1, t, t²], contains Solution 1, [1, (t − 37)²], and finds 37 by itself."""
     X, y = health(rng)
     square = MonomialFeatures(2, include_bias=False).fit(X)

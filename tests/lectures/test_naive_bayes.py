@@ -239,7 +239,7 @@ def test_samples_come_from_the_model(two_classes):
         np.testing.assert_allclose(drawn[classes == c].var(axis=0), model.var_[c], rtol=0.05)
 
 
-def test_log_density_sums_the_joint(two_classes):
+def test_the_log_density_sums_the_joint(two_classes):
     X, y = two_classes
     model = GaussianNB().fit(X, y)
     np.testing.assert_allclose(model.log_density(X), np.log(np.exp(model.predict_joint_log_proba(X)).sum(axis=1)))

@@ -45,7 +45,7 @@ def test_naive_bayes_from_the_words_of_documents() -> None:
     assert model.predict([DOCUMENT_5]) == ["c"]
 
 
-def test_whether_a_word_is_there_is_another_question() -> None:
+def test_presence_of_words_gives_another_model() -> None:
     """With 0 and 1 instead of counts absent words count too, and the class becomes j."""
     model = make_pipeline(CountVectorizer(binary=True), BernoulliNB(alpha=1)).fit(DOCUMENTS, CLASSES)
     scores = np.exp(model[1].predict_joint_log_proba(model[0].transform([DOCUMENT_5])))[0]
