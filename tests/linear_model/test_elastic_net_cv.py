@@ -23,7 +23,7 @@ from tests.linear_model._regressions import assert_same_attributes, draw
     ],
     ids=str,
 )
-def test_the_numbers_of_scikit_learn(options: dict[str, Any]) -> None:
+def test_paths_and_choices_agree_with_scikit_learn(options: dict[str, Any]) -> None:
     X, y = draw(40, 5)
     options = {**options, "tol": 1e-10, "max_iter": 100_000}
     ours, theirs = (kind(**options).fit(X, y) for kind in (ElasticNetCV, linear_model.ElasticNetCV))
@@ -32,7 +32,7 @@ def test_the_numbers_of_scikit_learn(options: dict[str, Any]) -> None:
     assert ours.certificate_.holds
 
 
-def test_parameters_are_those_of_scikit_learn() -> None:
+def test_parameters_agree_with_scikit_learn() -> None:
     for ours, theirs in ((ElasticNetCV, linear_model.ElasticNetCV), (LassoCV, linear_model.LassoCV)):
         assert ours().get_params() == theirs().get_params()
         assert ours._parameter_constraints.keys() == theirs._parameter_constraints.keys()
