@@ -42,7 +42,7 @@ def held(labels: bool, coordinates: Any) -> Observations:
 
 
 @pytest.mark.parametrize("labels", [False, True])
-def test_they_answer_what_solvers_ask(labels: bool) -> None:
+def test_streamed_problems_have_the_interface_of_problems_in_memory(labels: bool) -> None:
     mine = streamed(labels)
     theirs = held(labels, mine.design.coordinates)
     assert len(mine) == len(theirs)
@@ -60,7 +60,7 @@ def test_they_answer_what_solvers_ask(labels: bool) -> None:
     np.testing.assert_allclose(one.hessian, other.hessian, rtol=1e-10, atol=1e-10)
 
 
-def test_all_rows_are_at_hand_where_they_are_few() -> None:
+def test_few_rows_are_sampled_completely() -> None:
     mine = streamed(labels=False)
     sample = mine.some(10_000)
     assert len(sample) == 300
@@ -76,7 +76,7 @@ def test_without_columns_there_is_an_intercept_alone() -> None:
     assert sums.gradient[0] == pytest.approx(W @ (mean - COUNTS))
 
 
-def test_responses_take_the_type_that_is_asked_for() -> None:
+def test_responses_have_the_requested_type() -> None:
     mine = streamed(labels=True)
     chunk = next(iter(mine.source))
     assert mine.prepare(chunk).y.dtype == np.float64
