@@ -57,7 +57,7 @@ def test_the_wheel_runs_anywhere_and_brings_the_command(wheel: zipfile.ZipFile) 
     assert "mercer = mercer.cli:main" in wheel.read(points).decode()
 
 
-def test_extras_are_those_the_sentences_name(wheel: zipfile.ZipFile) -> None:
+def test_extras_agree_with_those_named_in_error_messages(wheel: zipfile.ZipFile) -> None:
     """`pip install 'mercer[x]'` is said where a package is missing: each x exists, and `all` has them all."""
     (metadata,) = [name for name in wheel.namelist() if name.endswith("METADATA")]
     extras = set(Parser().parsestr(wheel.read(metadata).decode()).get_all("Provides-Extra") or [])

@@ -22,7 +22,7 @@ def told(rows: RowTable, limits: PageLimits | None = None) -> dict[str, Any]:
     return found
 
 
-def test_what_says_nothing_is_not_sent() -> None:
+def test_empty_values_are_not_transmitted() -> None:
     evidence = EvidenceRecord("m", "log odds", 1.5, [[0.0, 2.0, math.nan, -1.0]], ["yes"], "abcd")
     (model,) = told(RowTable(("v",), [["1"]], (evidence,)))["models"]
     assert model["adds"] == [[1, 2.0, 3, -1.0]]
@@ -35,7 +35,7 @@ def test_probabilities_are_rounded_once() -> None:
     assert [f"{p:.3f}" for p in model["probabilities"][0]] == ["0.109", "0.891"]
 
 
-def test_too_many_rows_are_thinned_alike_everywhere() -> None:
+def test_too_many_rows_are_thinned_consistently() -> None:
     n = 1000
     evidence = EvidenceRecord("m", "log odds", 0, np.ones((n, 2)), [f"p{i}" for i in range(n)])
     rows = RowTable("ab", [[str(i), "x"] for i in range(n)], (evidence,), truth=[f"t{i}" for i in range(n)])
@@ -56,5 +56,5 @@ def test_without_a_script_the_first_rows_are_a_table() -> None:
     assert html.count("yes (0.80)") == 10
 
 
-def test_no_rows_are_said_to_be_none() -> None:
+def test_a_page_without_rows_has_a_message() -> None:
     assert "There are no rows" in rows_html(RowTable(("a",), (), ()), PageLimits())
