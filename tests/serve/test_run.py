@@ -22,7 +22,7 @@ from mercer.serve import serve
 MODEL = m.LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0])
 
 
-def test_a_port_in_use() -> None:
+def test_a_port_in_use_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(ServeError, match=f"Port {port} at 127.0.0.1 is in use"):
@@ -30,12 +30,12 @@ def test_a_port_in_use() -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
-def test_others_need_a_token(host: str) -> None:
+def test_other_addresses_need_a_token(host: str) -> None:
     with pytest.raises(ServeError, match="there is no token"):
         serve(MODEL, host=host)
 
 
-def test_addresses_that_are_none() -> None:
+def test_invalid_addresses_are_refused() -> None:
     with pytest.raises(ServeError, match="is not a port"):
         serve(MODEL, port=70_000)
     with pytest.raises(ServeError, match="Give"):
