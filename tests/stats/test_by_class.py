@@ -29,7 +29,7 @@ def test_a_class_without_rows_can_be_dropped() -> None:
     np.testing.assert_array_equal(left.align(left.labels[left.rows > 0]).labels, ["a"])
 
 
-def test_a_class_that_was_never_seen_cannot_be_forgotten() -> None:
+def test_a_class_that_was_not_learnt_cannot_be_forgotten() -> None:
     with pytest.raises(UnseenRowsError, match="'b' was never seen"):
         seen(["a"], ("a", 1.0)).subtract(seen(["b"], ("b", 1.0)))
 
@@ -40,7 +40,7 @@ def test_other_parts_cannot_be_merged() -> None:
         ByClass.zero(labels, ()).merge(ByClass.zero(labels, (ColumnMoments.zero(1, 1),)))
 
 
-def test_infinite_values_in_a_part_are_told() -> None:
+def test_infinite_values_in_a_part_are_reported() -> None:
     assert not seen(["a"], ("a", np.inf)).finite
 
 
