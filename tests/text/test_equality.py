@@ -156,7 +156,7 @@ def compare(name: str, options: dict[str, Any], documents: list[str], others: li
 @given(documents=DOCUMENTS, others=DOCUMENTS, options=ANALYSIS, selection=SELECTION)
 @example(documents=["ΑΣ", "aa ΑΣ. ΑΣΑ"], others=["İstanbul"], options={}, selection={})
 @example(documents=["\ud800a bb", "bb"], others=["\udfff\ud800"], options={"analyzer": "char"}, selection={})
-def test_counts_are_those_of_scikit_learn(
+def test_counts_agree_with_scikit_learn(
     documents: list[str], others: list[str], options: dict[str, Any], selection: dict[str, Any]
 ) -> None:
     compare(COUNT, options | selection, documents, others)
@@ -168,7 +168,7 @@ def test_counts_are_those_of_scikit_learn(
     documents=[""], others=["THE"], options={}, selection={"vocabulary": ["the", "cat"]}, weights={"smooth_idf": False}
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_weights_are_those_of_scikit_learn(
+def test_weights_agree_with_scikit_learn(
     documents: list[str],
     others: list[str],
     options: dict[str, Any],
@@ -181,7 +181,7 @@ def test_weights_are_those_of_scikit_learn(
 
 @QUICK
 @given(documents=DOCUMENTS, others=DOCUMENTS, options=ANALYSIS, hashes=HASHES)
-def test_hashes_are_those_of_scikit_learn(
+def test_hashes_agree_with_scikit_learn(
     documents: list[str], others: list[str], options: dict[str, Any], hashes: dict[str, Any]
 ) -> None:
     options.pop("dtype", None)
