@@ -36,6 +36,6 @@ def trespasses(file: Path) -> Iterator[str]:
             yield f"{'/'.join(folder)}/{file.name} imports {'.'.join(name)}"
 
 
-def test_private_modules_are_read_in_their_folder_alone() -> None:
+def test_private_modules_are_imported_only_within_their_folder() -> None:
     assert len(MODULES) > 500
     assert sorted({line for file in MODULES.values() for line in trespasses(file)}) == []

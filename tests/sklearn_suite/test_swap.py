@@ -10,7 +10,7 @@ from tests.sklearn_suite._swap import load_swapped
 MODULE = "sklearn.tests.test_naive_bayes"
 
 
-def test_the_tests_see_the_replacement():
+def test_the_tests_use_the_replacement():
     class Impostor(GaussianNB):
         def fit(self, X, y, sample_weight=None):
             raise NotImplementedError
