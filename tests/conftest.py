@@ -1,4 +1,4 @@
-"""What tests share: real data, a browser, pictures without a window, and one cache of compiled loops for the run."""
+"""Shared fixtures: real data, a browser, plots without a window, and one cache of compiled loops per run."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_a_file_descriptor_is_written_through(tmp_path: Path) -> None:
 
 def test_a_read_only_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model").write_text("old")
-    monkeypatch.setattr("os.access", lambda path, mode: False)  # whoever runs the tests may write everywhere
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # the user who runs the tests may write everywhere
     with pytest.raises(WriteError, match="permission denied"):
         write_atomically(tmp_path / "model", "new")
     assert (tmp_path / "model").read_text() == "old"

@@ -1,4 +1,4 @@
-"""A line that is left out of coverage has its reason beside it."""
+"""Tests that every line excluded from coverage has a reason in the same place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left is the least of what the machine and the groups around the process leave."""
+"""Tests of the available memory: the smallest limit of the machine and of the control groups of the process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mercer._memory import available_bytes, refuse_beyond_memory
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with 1000 KiB left and nothing else to tell."""
+    """A machine with 1000 KiB left and no other limits."""
     monkeypatch.setattr(memory, "PROC", tmp_path / "proc")
     monkeypatch.setattr(memory, "CGROUPS", tmp_path / "cgroup")
     write(tmp_path, {"proc/meminfo": "MemTotal: 5000 kB\nMemAvailable: 1000 kB\n"})

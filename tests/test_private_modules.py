@@ -1,4 +1,4 @@
-"""A module whose name begins with `_` is its folder's own: whoever else needs it finds it under a plain name."""
+"""Tests that modules whose names begin with `_` are imported only within their folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def imported(file: Path) -> Iterator[list[str]]:
 def trespasses(file: Path) -> Iterator[str]:
     folder = list(file.parent.relative_to(SOURCES).parts)
     for name in imported(file):
-        # what stands beside the packages (`mercer._errors`, `mercer._jit`) is for all of them
+        # modules next to the packages (`mercer._errors`, `mercer._jit`) are for all of them
         owners = (name[:depth] for depth in range(2, len(name)) if name[depth].startswith("_"))
         if any(folder[: len(owner)] != owner for owner in owners):
             yield f"{'/'.join(folder)}/{file.name} imports {'.'.join(name)}"

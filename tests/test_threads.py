@@ -177,7 +177,7 @@ def test_running_work_ends_before_the_caller_continues() -> None:
 
 
 def test_running_work_ends_after_ctrl_c_too(request: pytest.FixtureRequest) -> None:
-    # where tests run in the background the shell has told Python to ignore it
+    # where tests run in the background the shell makes Python ignore it
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     ended: list[int] = []
@@ -212,7 +212,7 @@ def exit_of_child(work: Callable[[], bool]) -> int:
     return os.waitpid(child, 0)[1]
 
 
-#: a thread that is inside until it is told to leave, in a process whose BLAS has two threads
+#: a thread that is inside until an event is set, in a process whose BLAS has two threads
 INSIDE = """
 import os, signal, threading
 from threadpoolctl import threadpool_info

@@ -34,7 +34,7 @@ def assert_product(answer, K, V, tolerance):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_products_with_the_matrix(name, device, dtype):
-    # a step is no function that rounding leaves alone
+    # a step function is sensitive to rounding
     scale = 0.05 if name == "uniform" and dtype == torch.float32 else 0.3
     X, Z = (rows(n, 5, seed, device=device, dtype=dtype, scale=scale) for n, seed in ((300, 1), (170, 2)))
     profile = TensorProfile(

@@ -139,7 +139,7 @@ def test_wide_vectors_use_the_full_width_of_the_machine(monkeypatch: pytest.Monk
 
     if not binding.get_host_cpu_features().get("avx512f", False):
         pytest.skip("this machine has no vectors of 512 bits")
-    monkeypatch.setattr(CacheImpl, "_locator_classes", [])  # code from the cache cannot be looked at
+    monkeypatch.setattr(CacheImpl, "_locator_classes", [])  # code from the cache cannot be inspected
     loop, x = jit(dot), np.arange(40.0)
     assert loop(x, x) == x @ x
     assert any("zmm" in code for code in loop.dispatcher.inspect_asm().values())

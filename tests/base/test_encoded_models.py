@@ -110,7 +110,7 @@ SUITED: dict[str, dict[str, Any]] = {
     "RBFSampler": {"random_state": 0},
     "RandomFourierFeatures": {"random_state": 0},
 }
-#: whose rows are no numbers, or have no more than three columns
+#: whose rows are not numbers, or have at most three columns
 OTHER_ROWS = {"HistogramDensity", "CategoryFeatures", "TableFeatures"}
 
 

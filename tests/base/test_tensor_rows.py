@@ -96,7 +96,7 @@ def assert_same_model(mine: Any, theirs: Any, rtol: float = 1e-9):
 
 
 def assert_same_answers(fitted: Any, X: Any, rtol: float = 1e-9):
-    """Of rows as an array and as a tensor; `fitted` on either."""
+    """Compare results for rows as an array and as a tensor; `fitted` on either."""
     (rows,) = tensors(X)
     for name in methods(fitted):
         expected, got = getattr(fitted, name)(X), getattr(fitted, name)(rows)

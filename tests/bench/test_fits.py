@@ -1,4 +1,4 @@
-"""What is timed of a model: its fit, or only what is asked of it after."""
+"""Tests of races between models, in which either the fit or a later call is timed."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this s
 
 
 def ring() -> None:
-    """What the timer does when it runs out."""
+    """Raise the signal of the timer."""
     signal.raise_signal(signal.SIGALRM)
 
 
@@ -139,7 +139,7 @@ def test_a_state_is_restored_first() -> None:
 
 
 def test_work_called_from_an_import_is_interrupted_too() -> None:
-    """Only what the block itself does is looked at."""
+    """Only the calls inside the block count."""
 
     def work() -> None:
         with pytest.raises(TimeUp), alarm(3600, AlarmState()):

@@ -1,4 +1,4 @@
-"""Fitted models of a comparison on the table that it was given: explained, stored, exported and asked about rows."""
+"""Tests of fitted models on the table of a comparison: explanation, storage, export and prediction."""
 
 from __future__ import annotations
 

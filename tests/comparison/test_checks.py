@@ -160,7 +160,7 @@ Case = Callable[[], Comparison]
 
 #: for each code a case in which it fires, and one in which it does not
 def perfect(accuracy: float) -> Comparison:
-    """Held-out rows are right this often, though no column tells much of the target."""
+    """Return predictions that are right this often, although no column is informative."""
     found = calm()
     entry = found.entries[0]
     scores = {**entry.scores, "accuracy": np.full(len(found.splits), accuracy)}
@@ -228,7 +228,7 @@ def test_a_check_fires_where_it_should_and_is_silent_elsewhere(each: AssumptionC
 
 
 def test_a_trend_is_reported_as_a_time_series_and_not_as_a_leak() -> None:
-    """A year that orders the rows as the target does is no column recorded after the target."""
+    """A year that orders the rows like the target is not a column recorded after the target."""
     years, rng = np.arange(1937, 1967), np.random.default_rng(9)
     rising = comparison(plain(30, year=years), np.exp(0.2 * (years - 1937)) + 0.01 * rng.random(30), task="regression")
     (found,) = rising.problems()
@@ -307,7 +307,7 @@ def test_findings_name_the_columns() -> None:
 
 
 def test_counts_are_set_against_the_distribution_of_their_model() -> None:
-    """Counts of a gamma mixture with variance μ + μ²/2 are no more dispersed than a negative binomial with r = 2."""
+    """A gamma mixture of counts with variance μ + μ²/2 is not more dispersed than a negative binomial with r = 2."""
     for r, name in ((2.0, ""), (50.0, "negative binomial")):
         fitted = Fit()
         fitted.family_ = NegativeBinomial(r)  # type: ignore[attr-defined]
@@ -318,7 +318,7 @@ def test_counts_are_set_against_the_distribution_of_their_model() -> None:
 
 
 def test_a_level_that_occurs_with_one_class_only_is_named() -> None:
-    """All rows are asked, not a sample, in which other levels may be seen with one class by chance."""
+    """All rows are used instead of a sample, in which other levels may occur with one class by chance."""
     where = np.where(np.arange(N) < 6, "here", np.where(np.arange(N) % 4 < 2, "there", "elsewhere"))
     y = np.where(where == "here", "yes", classes())
     found = comparison(plain(where=where), y)

@@ -91,7 +91,7 @@ def test_a_smoother_whose_neighbours_are_wrong_takes_the_widest_window() -> None
 
 
 def test_penalties_chosen_by_the_model() -> None:
-    """RidgeCV keeps what it tried, so that nothing but the model is asked."""
+    """RidgeCV stores its candidates, so that only the model is needed."""
     weak = found_in(NOISE, wave(), RidgeCV(alphas=(1e4, 1e5, 1e6)), **NUMBERS)
     assert "alpha = 10,000, the end of what it tried (10,000 to 1,000,000)" in weak["MRC304"]
 

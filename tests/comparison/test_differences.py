@@ -1,4 +1,4 @@
-"""Which models are worse than the best beyond chance."""
+"""Tests of which models are worse than the best beyond chance."""
 
 from __future__ import annotations
 

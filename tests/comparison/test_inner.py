@@ -1,4 +1,4 @@
-"""What a model chooses in its fit is chosen by folds that part the rows as the splits do."""
+"""Tests of inner folds: parameters are chosen in a fit by folds that split the rows like the outer splits."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_few_groups_have_fewer_folds_and_a_single_group_has_ordinary_folds(group
 
 
 def test_with_copies_of_rows_a_width_chosen_without_groups_is_too_narrow() -> None:
-    """A case has an effect of its own, which nobody can know of another: only the slow wave is to be learnt."""
+    """Each case has its own effect, unpredictable from other cases: only the slow wave can be learnt."""
     rng = np.random.default_rng(0)
     X = copied(rng, 1)
     y = np.sin(X[:, 0]) + rng.normal(size=GROUPS)[CASES]

@@ -1,4 +1,4 @@
-"""How often models are called better than guessing: seldom on noise, and often where the columns bear on the target."""
+"""Tests of how often models are called better than guessing: rarely on noise, often with a signal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sampled(task: str, rows: int, columns: int, effect: float, seed: int) -> Com
 
 
 def beaten(found: Comparison) -> tuple[bool, bool]:
-    """Whether a model beats guessing beyond chance: as `compare` judges, and by a t-test of the splits."""
+    """Return whether a model beats guessing beyond chance: by `compare`, and by a t-test of the splits."""
     guess, metric, overlap = found.entry("guess"), found.task.metric, overlap_of(found.splits)
     models = [entry for entry in found.done if entry is not guess]
     judged = [score_difference(entry, guess, metric, overlap) for entry in models]

@@ -1,4 +1,4 @@
-"""Which kernel machines take part, and up to how many rows."""
+"""Tests of which kernel machines take part, and up to how many rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_units_of_columns_and_targets_do_not_matter(unit: float) -> None:
 
 
 def test_a_category_is_a_difference_between_rows() -> None:
-    """The product of a sign and a colour, which no sum of effects tells."""
+    """Return the product of a sign and a colour, which a sum of effects cannot express."""
     colour = np.where(np.arange(60) % 3 == 0, "red", "blue")
     number = np.random.default_rng(0).normal(size=60)
     labels = (number > 0) == (colour == "red")

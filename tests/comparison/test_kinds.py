@@ -1,4 +1,4 @@
-"""What a model models, and who its counterpart is."""
+"""Tests of the kind of a model and of its counterpart."""
 
 from __future__ import annotations
 

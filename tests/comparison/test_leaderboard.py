@@ -1,4 +1,4 @@
-"""What each model reached, as a table and as a frame."""
+"""Tests of the scores of models as a table and as a frame."""
 
 from __future__ import annotations
 

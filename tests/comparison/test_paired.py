@@ -1,4 +1,4 @@
-"""How sure we are of means over splits that share rows."""
+"""Tests of the uncertainty of means over splits that share rows."""
 
 from __future__ import annotations
 

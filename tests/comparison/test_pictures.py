@@ -1,4 +1,4 @@
-"""Pictures of a comparison, asked of the Axes."""
+"""Tests of plots of a comparison by the contents of the Axes."""
 
 from __future__ import annotations
 

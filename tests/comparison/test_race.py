@@ -20,7 +20,7 @@ timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this syste
 
 
 class Clock:
-    """Seconds that pass when somebody fits."""
+    """Clock that advances during fits."""
 
     now = 0.0
 
@@ -29,7 +29,7 @@ class Clock:
 
 
 class Taking(GaussianNB):  # type: ignore[misc]
-    """Takes so many seconds for a fit."""
+    """Model whose fit takes the given number of seconds."""
 
     clock = Clock()
 

@@ -1,4 +1,4 @@
-"""Which model comes first: the best by the measures in their order, with one exception, and failures last."""
+"""Tests of the ranking: by the measures in their order, with one exception, and failures last."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_models_without_a_finite_measure_are_named_with_the_reason() -> None:
 
 
 def test_more_models_need_smaller_p_values() -> None:
-    """p = 0.02 alone; of eight such, Holm asks for less than 0.05 / 8."""
+    """p = 0.02 suffices alone; with eight such models, Holm requires less than 0.05 / 8."""
     scores = 0.5 + np.array([0.02, 0.09, 0.03, 0.12, 0.04])
     alone, _ = rank_entries([entry("one", log_loss=0.9, accuracy=scores), GUESS], CLASSES, 0.0)
     assert alone[0].name == "one"

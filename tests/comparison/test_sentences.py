@@ -1,4 +1,4 @@
-"""What is worth knowing beside the verdict."""
+"""Tests of the sentences that accompany the verdict."""
 
 from __future__ import annotations
 

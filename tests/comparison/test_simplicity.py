@@ -1,4 +1,4 @@
-"""How simple a fitted model is to use."""
+"""Tests of the simplicity of fitted models."""
 
 from __future__ import annotations
 

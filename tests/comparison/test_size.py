@@ -1,4 +1,4 @@
-"""How large a fitted model is."""
+"""Tests of the size of a fitted model."""
 
 from __future__ import annotations
 

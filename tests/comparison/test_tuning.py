@@ -18,7 +18,7 @@ Y = np.array(["a", "b", "c"])[Y]
 
 
 class Spy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Remembers how many rows its fits have seen, and is right if told so."""
+    """Model that records the number of rows of its fits, and is right if `right` is set."""
 
     seen: ClassVar[list[int]] = []
 

@@ -1,4 +1,4 @@
-"""Which model is recommended, by which rule, and how that is said."""
+"""Tests of the recommendation: which model, by which rule, in which words."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def of_noise() -> Comparison:
 
 
 def test_nothing_is_recommended_on_noise() -> None:
-    """Of models that learn from noise, half are right more often than guessing."""
+    """Half of the models that learn from noise are right more often than guessing."""
     comparison = of_noise()
     verdict = comparison.verdict()
     assert verdict.best is None
@@ -195,7 +195,7 @@ def test_scores_that_are_not_finite_recommend_nothing(five: Comparison) -> None:
 
 
 def test_models_that_were_not_finished_are_not_called_useless() -> None:
-    """That the baseline alone was done in time says nothing about the columns."""
+    """A baseline that alone was finished in time is no evidence about the columns."""
     guess = compare(X, Y, models={"guess": DummyClassifier()}, cv=3)
     late = replace(guess, unfinished=("bayes", "lr"))
     (sentence,) = late.sentences()
@@ -287,7 +287,7 @@ def test_a_model_with_impossible_predictions_is_replaced_by_a_close_one() -> Non
 
 
 def test_a_negligible_difference_does_not_justify_a_complex_model(five: Comparison) -> None:
-    """Of many rows it is beyond chance, and of few 10 % of the gain are less than its error."""
+    """On many rows the difference is beyond chance; on few, 10 % of the gain are less than its error."""
     guess = reached(five, "guess", [0.85, 0.86, 0.87], kind="baseline")
     complex_ = reached(five, "complex", [0.200, 0.210, 0.220], additive=False)
     plain = reached(five, "plain", [0.203, 0.213, 0.223])

@@ -111,7 +111,7 @@ def test_an_unseen_value_may_be_an_error_that_names_it() -> None:
     with pytest.raises(NonFiniteError, match=r"Column 'city' has a missing value in row 0.*missing=\"zeros\""):
         levels.codes("city", coded([None, "Ulm"]))
     unused = Coded(np.array([0, 0]), np.array(["Ulm", "Kiel"], dtype=object))
-    assert levels.codes("city", unused).tolist() == [1, 1]  # a label without a value is no value
+    assert levels.codes("city", unused).tolist() == [1, 1]  # a label without a value does not count
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_training_rows_are_ranked_by_densities_fitted_without_them(method):
         np.testing.assert_allclose(scores[learnt.rows], mirrored.log_density(rows[learnt.rows]))
 
 
-# Any density will do.
+# Any density is accepted.
 
 FRAME = pd.DataFrame(USUAL, columns=["a", "b"]).assign(c=np.where(LABELS, "u", "v"))
 STRANGE = pd.DataFrame({"a": [9.0], "b": [-9.0], "c": ["u"]})

@@ -39,7 +39,7 @@ def test_a_threshold_between_neighbouring_floats_separates_them():
 
 
 def test_the_bound_is_a_rank_among_negative_rows():
-    """Of 19 negative rows 0.05 … 0.95, one may be above a bound of 0.1: P = 2/20 that a new one is above the second."""
+    """One of 19 negative rows 0.05 … 0.95 may exceed a bound of 0.1: P = 2/20 that a new one exceeds the second."""
     p = np.concatenate([np.arange(1, 20) / 20, [0.5, 0.99]])
     positive = np.arange(21) >= 19
     found = find_bounded_threshold(p, positive, COSTS, np.ones(21), rate=0.1, confidence=None)

@@ -31,7 +31,7 @@ def frame(library: Any, n: int = 60, seed: int = 0) -> tuple[Any, Array]:
 
 
 def with_codes(x: Array, colour: Array) -> Array:
-    """x, and beside it the numbers of colours."""
+    """Return x together with the numbers of colours."""
     return np.column_stack([x, [COLOURS.tolist().index(name) for name in colour]])
 
 
@@ -83,7 +83,7 @@ def test_mismatch_is_chosen_with_the_bandwidth() -> None:
     X, y = frame(pd.DataFrame, 150)
     fitted = NadarayaWatson(categorical="auto").fit(X, y)
     colour, whether = fitted.mismatch_
-    assert colour < 0.02  # tells colours apart
+    assert colour < 0.02  # distinguishes colours
     assert whether > 0.2  # says nothing
     assert fitted.bandwidth_choice_.error < 0.05
     without = NadarayaWatson().fit(X[["x"]], y)

@@ -25,7 +25,7 @@ CELLS = 32
 
 
 def positions(n: int, d: int, seed: int = 0) -> Array:
-    """In grid points, as far from the ends of the grid as the widest spline asks for."""
+    """Return positions in grid points, as far from the ends of the grid as the widest spline requires."""
     return np.random.default_rng(seed).uniform(12, CELLS - 12, (n, d))
 
 

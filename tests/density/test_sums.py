@@ -287,7 +287,7 @@ def test_local_moments(kernel: SmoothingKernel, leave_out: bool) -> None:
     seed=st.integers(0, 1 << 16),
 )
 def test_clusters_of_any_width(kernel: SmoothingKernel, d: int, n: int, wide: float, seed: int) -> None:
-    """Blocks in all relations to each other: within, beside, and far from the queries.
+    """Blocks at all positions: around the queries, next to them, and far from them.
 
     The uniform kernel is not among them: where it ends, the last digit of a distance decides.
     """

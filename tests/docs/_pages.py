@@ -9,7 +9,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 
-#: code that is run, what it prints, and data that is only looked at
+#: code that is run, what it prints, and data that is only shown
 PYTHON, SHELL, PRINTED, DATA = {"python"}, {"bash", "sh"}, {"text"}, {"sql", "json", "toml", "mermaid"}
 
 #: what pages may import beyond what mercer itself needs
@@ -65,7 +65,7 @@ class Page:
 
 @cache
 def pages() -> list[Page]:
-    """Everything that somebody wrote for others to read, but the history of changes."""
+    """Return all pages written for readers, except the history of changes."""
     found = [
         REPOSITORY / "README.md",
         REPOSITORY / "CONTRIBUTING.md",
@@ -103,7 +103,7 @@ def _excuse(lines: list[str], above: int) -> str | None:
 
 
 def indented_in(text: str) -> list[int]:
-    """Lines at which code begins that has no fence, so that nobody knows its language."""
+    """Return the lines at which code without a fence begins, whose language is unknown."""
     found, fenced, before, in_list = [], False, "", False
     for number, line in enumerate(text.splitlines(), start=1):
         if _FENCE.match(line):

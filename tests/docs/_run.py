@@ -30,7 +30,7 @@ PORT = "8000"
 
 @dataclass
 class Session:
-    """What stays from block to block."""
+    """State that is kept from block to block."""
 
     module: ModuleType
     port: str
@@ -43,7 +43,7 @@ class Session:
 
 
 def run_page(page: Page, replaced: dict[str, str] | None = None) -> str:
-    """What all blocks print, run in the current folder; `replaced` makes large examples smaller."""
+    """Return the output of all blocks, run in the current folder; `replaced` makes large examples smaller."""
     # a module that can be found: what a page defines may be pickled
     module = ModuleType("page_of_the_documentation")
     sys.modules[module.__name__] = module
@@ -77,7 +77,7 @@ def _python(code: str, where: str, session: Session) -> str:
     with contextlib.redirect_stdout(io.StringIO()) as shown, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", MercerWarning)
         exec(program, session.module.__dict__)
-    # as Python tells them, without file and line; what other packages deprecate among themselves nobody sees
+    # as Python prints them, without file and line; deprecations among other packages are hidden
     heard = [one for one in told if not issubclass(one.category, (DeprecationWarning, PendingDeprecationWarning))]
     said = [f"{one.category.__name__}: {one.message}" for one in heard]
     return "\n".join([*said, shown.getvalue()])

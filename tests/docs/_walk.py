@@ -1,4 +1,4 @@
-"""Which functions of mercer a piece of work passes through, in the order in which it first comes to each.
+"""List the functions of mercer that a piece of work visits, in the order of the first visit.
 
 Run as a program, in a process of its own: threads that were there before cannot be followed.
 """
@@ -39,7 +39,7 @@ def walked(work: Callable[[], Any]) -> list[str]:
 
 
 def done(block: str, language: str) -> None:
-    """What a block of a page says: commands, or Python."""
+    """Contents of a block of a page: commands, or Python."""
     if language == "python":
         exec(compile(block, "architecture.md", "exec"), {"__name__": "__main__"})
         return

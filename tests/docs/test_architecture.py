@@ -1,4 +1,4 @@
-"""docs/architecture.md tells the truth: its picture and table are those of the code, its walks are the way rows go."""
+"""Tests that docs/architecture.md agrees with the code: its diagram, its table and its call sequences."""
 
 from __future__ import annotations
 

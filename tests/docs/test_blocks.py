@@ -44,7 +44,7 @@ SOURCES = sorted(REPOSITORY.glob("src/mercer/**/*.py"))
 
 
 def test_all_code_in_docstrings_is_run() -> None:
-    """What follows >>> is; a block after two colons would be shown on a page of the reference, and by nobody tried."""
+    """Code after >>> is run; a block after two colons would be shown in the reference without being run."""
     said = [
         (path, ast.get_docstring(node))
         for path in SOURCES

@@ -1,4 +1,4 @@
-"""What the site adds to Sphinx: formulas, links, sections of docstrings, and the sidebar."""
+"""Tests of the extensions of Sphinx: formulas, links, sections of docstrings, and the sidebar."""
 
 from __future__ import annotations
 

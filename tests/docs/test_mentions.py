@@ -1,4 +1,4 @@
-"""What the documentation points to exists: names, tests, pages. That its code runs is in `test_pages_run.py`."""
+"""Tests that names, tests and pages mentioned in the documentation exist; `test_pages_run.py` runs its code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes on threads: what runs beside what, and how much is in memory at once."""
+"""Tests of passes on threads: concurrency, and the number of pieces in memory at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ X = np.arange(60.0).reshape(60, 1)
 
 
 class Sequential(Source):
-    """Rows that only the thread that asks for pieces can read."""
+    """Rows that only the requesting thread can read."""
 
     columns = SourceColumns(("a",))
     described = "a stream"

@@ -1,4 +1,4 @@
-"""Whose passes are made."""
+"""Tests of runs, to which passes belong."""
 
 from __future__ import annotations
 

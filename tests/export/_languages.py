@@ -15,7 +15,7 @@ from mercer.export import to_onnx, to_python, to_sql
 
 
 class ModelOutput(NamedTuple):
-    """What a model says of rows: classes or means, and probabilities or scores if it has any."""
+    """Predictions of a model: classes or means, and probabilities or scores if it has any."""
 
     prediction: Any
     values: Any
@@ -91,7 +91,7 @@ def check(
     languages: Sequence[str] = tuple(LANGUAGES),
     **options: Any,
 ) -> None:
-    """What the model says of the rows, it says in every language."""
+    """Check that all languages give the predictions of the model."""
     expected = by_model(model, X)
     for language in languages:
         got = LANGUAGES[language](model, X, **options)

@@ -152,7 +152,7 @@ def test_a_row_impossible_in_every_class_has_the_prior() -> None:
 @pytest.mark.parametrize("size", [1e76, 1e150, 1e160, 1e300])
 @pytest.mark.parametrize("model", [m.GaussianNB(), m.NaiveBayes(), m.QuadraticDiscriminantAnalysis()])
 def test_a_row_whose_squares_overflow_has_the_prior(model: Any, size: float) -> None:
-    """One that is not quite as large is told by the widest class, as ever."""
+    """A row that is not quite as large is classified by the widest class as usual."""
     X, y = IRIS.data.to_numpy()[30:, :2], IRIS.target[30:]
     check(model.fit(X, y), np.array([[size, 3.0], [5.0, -size], [5.0, 3.0]]))
 
@@ -419,7 +419,7 @@ def test_exports_state_which_rows_they_do_not_predict() -> None:
 
 
 def test_a_wide_full_covariance_of_rows_with_gaps_is_an_obstacle() -> None:
-    """The rows to predict have gaps as well, so that an export without them is asked for by name."""
+    """The rows to predict have gaps as well, so an export without gaps must be requested explicitly."""
     X = with_gaps(WINE.data, 0.02)
     model = m.LinearDiscriminantAnalysis().fit(X, WINE.target)
     assert str(obstacle(model)).startswith("Rows with missing values cannot be exported")

@@ -1,4 +1,4 @@
-"""What cannot be exported is known beforehand, with a reason."""
+"""Tests that models without an export are recognised beforehand, with a reason."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_a_constant_model_predicts_every_row() -> None:
 
 @pytest.mark.parametrize("factor", [1 + 1e-9, -1 - 1e-9, 1.0, 1e-50])
 def test_factors_near_one_and_terms_near_zero_are_kept(factor: float) -> None:
-    """onnxruntime would, if told to multiply by 1 + 1e-9 or to add 1e-50: in single precision that does nothing."""
+    """In single precision onnxruntime loses a factor of 1 + 1e-9 and a term of 1e-50."""
     size = np.array([[1.0], [2.0], [4.0]])
     model = m.LinearRegression().fit(size, factor * (size.ravel() + 1))
     np.testing.assert_allclose(in_onnx(model, size).prediction, factor * (size.ravel() + 1), rtol=1e-14)

@@ -1,4 +1,4 @@
-"""SQL: names and values in quotes, other databases, and results beside the columns that are kept."""
+"""Tests of SQL: names and values in quotes, dialects, and results next to kept columns."""
 
 from __future__ import annotations
 

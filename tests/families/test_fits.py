@@ -52,7 +52,7 @@ def test_a_fit_to_a_sample_recovers_its_parameters(family: f.Family, parameters:
 
 @pytest.mark.parametrize(("family", "parameters"), CASES, ids=[repr(case[0]) for case in CASES])
 def test_groups_without_observations_have_nan_parameters(family: f.Family, parameters: Any) -> None:
-    """NaN, in a group of its own and beside one that was seen; a prior of no strength adds nothing."""
+    """Parameters are NaN, in a group alone and next to an observed one; a prior of strength zero adds nothing."""
     if family.statistic == "levels":
         pytest.skip("levels are known once they are seen")
     rows = family.sample(parameters, 50, np.random.default_rng(5))[:, 0].astype(float)

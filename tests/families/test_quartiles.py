@@ -14,7 +14,7 @@ MANY = {
     "sorted": np.sort(RNG.standard_cauchy(1_200_000)),
     "tied": RNG.integers(0, 3, 1_000_000).astype(float),
     "half of it tied": np.append(np.zeros(10**6), np.arange(10**6)),
-    # what is looked at says nothing of the rest
+    # the sampled values are not informative about the rest
     "misleading": np.where(np.arange(2**20) % 16 == 0, 100.0, RNG.random(2**20)),
 }
 
@@ -32,7 +32,7 @@ def test_weighted_quartiles_by_bisection_agree_with_sorting(name: str, heavy: in
     x = MANY[name]
     weight = np.random.default_rng(1).exponential(size=len(x))
     weight[7 : 7 + heavy] = 1e7
-    order = np.lexsort((weight, x))  # so that the order of the rows has no say
+    order = np.lexsort((weight, x))  # so that the order of the rows does not matter
     middles = np.cumsum(weight[order]) - weight[order] / 2
     lower, upper = np.interp(middles[0] + np.array([0.25, 0.75]) * (middles[-1] - middles[0]), middles, x[order])
     assert quartile_distance(x, weight) == pytest.approx(upper - lower, rel=1e-9)

@@ -164,7 +164,7 @@ def test_an_eta_without_a_mean_has_infinite_loss_and_no_slope(response: f.Respon
     np.testing.assert_array_equal(np.isinf(response.losses(y, both)), [False, True])
     assert response.loss(y, both) == np.inf
     assert not response.unbounded
-    # a row of weight 0 is no row
+    # a row of weight 0 has no effect
     weight = np.array([2.0, 0.0])
     assert response.slopes(y, both, weight).loss == pytest.approx(2 * response.loss(y[:1], both[:1]))
     assert response.loss(y, both, weight) == pytest.approx(2 * response.loss(y[:1], both[:1]))

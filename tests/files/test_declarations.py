@@ -288,7 +288,7 @@ def test_consistent_random_features_are_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ends", [[0, 10**8, 0], [0, -5, 0], [0, 0, 10**8], [1, 1, 1], [0, 0]])
 def test_a_sparse_matrix_that_points_outside_is_refused(ends: list[int], tmp_path: Path) -> None:
-    """SciPy looks at no index where the last pointer is 0."""
+    """SciPy does not check indices if the last pointer is 0."""
     X = sp.csr_array(np.eye(2))
     model = mercer.KernelRidge().fit(X, [0.0, 1.0])
     header, described, data = taken_apart(octets_of(model, tmp_path))
@@ -454,7 +454,7 @@ def test_parameters_and_attributes_are_verified(model: Any, owner: str, part: st
 )
 @pytest.mark.parametrize("other", [None, "x", {"constant": "SOFTMAX"}])
 def test_an_estimator_around_none_is_refused(model: Any, owner: str, other: Any, tmp_path: Path) -> None:
-    """Its methods would fail where scikit-learn asks for the tags of the estimator within."""
+    """Methods would fail where scikit-learn reads the tags of the inner estimator."""
     octets = octets_of(model.fit(line().X, line().y), tmp_path)
     with pytest.raises(ModelFileError, match=f"{owner} in it contradicts itself"):
         read(forged(octets, lambda d: record_of(d, owner)["state"].update(model=other)), tmp_path)
@@ -502,7 +502,7 @@ def test_counts_of_records_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_random_generator_with_a_constant_state_is_refused(tmp_path: Path) -> None:
-    """Who draws until two of them lie in a circle would draw for ever."""
+    """Rejection sampling of two points in a circle would never end."""
     model = mercer.RandomFourierFeatures(n_components=8, random_state=np.random.RandomState(1)).fit(line().X)
     header, described, data = taken_apart(octets_of(model, tmp_path))
     state = record_of(described, "RandomFourierFeatures")["state"]["random_state"]

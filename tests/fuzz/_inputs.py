@@ -1,4 +1,4 @@
-"""Rows, targets and weights of every kind, each named by words and a seed, so that a find prints as what it is."""
+"""Rows, targets and weights of every kind, each described by words and a seed, so that a failure prints its input."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ SPARSE = (
     "dia_array", "long indices", "unsorted", "entries twice", "explicit zeros",
 )  # fmt: skip
 FRAMES = ("pandas", "pandas nullable", "pandas categories", "polars", "pyarrow")
-TAME_FRAMES = ("pandas", "polars", "pyarrow")  # in which numbers are no categories, for who tells them apart
+TAME_FRAMES = ("pandas", "polars", "pyarrow")  # in which numbers are not categories, for models that distinguish them
 
 LABELS: dict[str, Draw] = {
     "two": lambda rng, n, k: rng.integers(0, 2, size=n),
@@ -128,7 +128,7 @@ WEIGHTS: dict[str, Draw] = {
 
 @dataclass(frozen=True)
 class Case:
-    """What a fit is given, in words; `X`, `y` and `weight` make it, the same at every call."""
+    """Input of a fit in words; `X`, `y` and `weight` generate it, identically at every call."""
 
     rows: int
     columns: int
@@ -267,7 +267,7 @@ def cases(targets: Sequence[str]) -> st.SearchStrategy[Case]:
 def tame_cases(
     targets: Sequence[str], values: Sequence[str], forms: Sequence[str], *, wide: bool
 ) -> st.SearchStrategy[Case]:
-    """Nothing odd about the numbers: what has one answer, which may be asked for in several ways."""
+    """Generate harmless numbers with a unique result, which can be obtained in several ways."""
     few, many = st.integers(1, 6), st.integers(20, 80)
     return st.builds(
         Case,

@@ -21,9 +21,9 @@ from mercer._errors import ModelFileError
 from mercer.files import describe, load
 from tests.files._tags import classes_by_tag
 
-#: bytes that it may take beside what it has when it begins
+#: bytes that it may allocate in addition to its memory at the start
 ROOM = 2 << 30
-#: who may be asked for more of their modules by a name that is in the table
+#: packages from which a name in the table may import further modules
 TRUSTED = {"mercer", "sklearn", "scipy", "numpy", "pandas", "pyarrow"}
 #: what no file is to make anybody do
 FORBIDDEN = ("os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system")
@@ -39,7 +39,7 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _asked(model: Any) -> str:
-    """Ask a model that was built for predictions; any exception of Python's will do."""
+    """Call the prediction methods of a loaded model; any Python exception is accepted."""
     try:
         width = getattr(model, "n_features_in_", 0)
     except Exception:  # of a pipeline that is none

@@ -168,7 +168,7 @@ class Claim:
 
 
 def rounding_at_corners(objective: Objective, sizes: Array) -> float:
-    """Of losses whose slope is 1 on one side, with predictors that are sums of terms of such `sizes`."""
+    """Bound the rounding of losses whose slope is 1 on one side, for sums of terms of the given `sizes`."""
     return OF_PREDICTOR * float(objective.weight @ sizes)
 
 
@@ -199,7 +199,7 @@ def least_squares(rows: Rows, model: Any, l2: float, *, positive: bool = False) 
 
 
 def lengths(rows: Rows, l2: float) -> Array:
-    """Of the columns, with the rows of the penalty."""
+    """Return the lengths of the columns, including the rows of the penalty."""
     return np.sqrt(np.square(np.sqrt(rows.ones)[:, None] * rows.wide).sum(axis=0) + l2)
 
 
@@ -272,7 +272,7 @@ def elastic_net_with_best_alpha(rows: Rows) -> Claim:
 def smooth_claim(
     rows: Rows, model: Any, objective: Objective, *, dispersion: bool, point: Array | None = None
 ) -> Claim:
-    """Of a distance to the optimum in standard errors; the objective is half a deviance where φ is estimated."""
+    """Claim a distance to the optimum in standard errors; with an estimated φ the objective is half a deviance."""
     point = point_of(model.coef_, model.intercept_) if point is None else point
     mean = float(rows.ones.mean())
     phi = 2 * objective.value(point) / (mean * rows.rows) if dispersion else 1.0
@@ -404,7 +404,7 @@ def ordinal(rows: Rows) -> Claim:
 
 
 def steep(rows: Rows, family: Any, power: float, y: Array) -> Claim:
-    """A log link beside offsets or responses that lie far apart."""
+    """Test a log link with offsets or responses of very different sizes."""
     model = mercer.GLM(family, link="log", penalty=L2(rows.strength) if rows.strength else None)
     model = model.set_params(fit_intercept=rows.intercept)
     model = model.fit(rows.X, y, offset=rows.offset, sample_weight=rows.weight)
@@ -459,7 +459,7 @@ def logistic(rows: Rows, many: int, l1_ratio: float, **options: Any) -> Claim:
 
 
 def along_no_curvature(claim: Claim, length: float) -> Callable[[Array], float]:
-    """What a softmax with a subgradient of that length, in standard errors, leaves where its losses are flat.
+    """Bound the remaining decrease of a softmax with a subgradient of that length, where its losses are flat.
 
     A standard error is infinite there, and says nothing of the objective: it falls by the slope times the way, until
     coefficients vanish. That may be far where probabilities are 0 or 1 but for the rounding of columns.
@@ -625,7 +625,7 @@ def factor(K: Array) -> Array:
 
 
 def machine(rows: Rows, model: Any, y: Array, pieces: Any, kernel: str) -> Claim:
-    """Of the primal objective in features of the kernel among the rows."""
+    """Return the primal objective in features of the kernel among the rows."""
     model = fitted(model.set_params(C=rows.strength, kernel=kernel, gamma=0.5), rows, y)
     features = rows.wide if kernel == "linear" else factor(bumps(rows.wide))
     beta = np.zeros(rows.rows)

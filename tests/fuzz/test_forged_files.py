@@ -17,7 +17,7 @@ from tests.fuzz.conftest import MINUTES
 ROOT = Path(__file__).parents[2]
 #: mutations in `make test`, and those that a process makes in a minute of `make fuzz`
 FEW, EACH_MINUTE = 2_000, 2_000
-#: outcomes of a file that is a find
+#: outcomes of a file that count as failures
 FINDS = ("foreign", "crashed", "hung")
 
 

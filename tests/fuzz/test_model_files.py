@@ -1,4 +1,4 @@
-"""A model file that somebody changed is refused; if they knew how, nothing but a model comes of it."""
+"""Tests of changed model files: they are refused, or give a model if the format was respected."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Random, bool], 
 
 
 def forged(octets: bytes, rng: Random) -> bytes:
-    """Changed by somebody who knows the format: the checksum is right."""
+    """Change the contents and write a valid checksum."""
     header, described, data = taken_apart(octets)
     arrays = [name for name in header if name != "__metadata__"]
     for _ in range(rng.choice((1, 1, 1, 2, 4))):

@@ -125,7 +125,7 @@ def folder() -> Iterator[Path]:
 
 
 def outcome(read: Callable[[], Any]) -> Any:
-    """What was read, or the sentence that says why not; any other exception is a find."""
+    """Return the rows read, or the sentence of the error; any other exception is a failure."""
     try:
         return read()
     except MercerError as refusal:

@@ -78,7 +78,7 @@ def test_the_likelihood_ratio_compares_with_the_restricted_fit(left: str) -> Non
 
 
 def test_a_true_hypothesis_is_rarely_rejected() -> None:
-    """Of 100 samples, the tests of a true hypothesis reject about 5 %."""
+    """In 100 samples, tests of a true hypothesis reject about 5 %."""
     rejected = np.zeros(3)
     for seed in range(100):
         X = columns(60, seed)

@@ -358,7 +358,7 @@ def test_a_kernel_that_is_zero(alpha: Any) -> None:
 
 @pytest.mark.parametrize("scale", [1e-150, 1e77, 1e150])
 def test_kernels_may_be_of_any_scale(scale: float) -> None:
-    """Beside small ones the penalty is all there is, beside large ones it is nothing."""
+    """With a small kernel the penalty dominates, with a large one it is negligible."""
     ridge = KernelRidge(kernel="linear", approximate="nystroem").fit(scale * X, Y["numbers"])
     free = np.linalg.lstsq(X, Y["numbers"], rcond=None)[0] if scale > 1 else np.zeros(2)
     np.testing.assert_allclose(ridge.predict(scale * NEW), NEW @ free, atol=1e-6)

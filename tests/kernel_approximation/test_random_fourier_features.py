@@ -155,7 +155,7 @@ def test_ridge_on_the_features_is_kernel_ridge() -> None:
 
 
 def test_appended_to_other_features() -> None:
-    """Lecture 5: "or appended to other features we construct"; a circle is no half-plane."""
+    """Lecture 5: "or appended to other features we construct"; a circle is not a half-plane."""
     X = pd.DataFrame(rows(300, 2), columns=["a", "b"])
     y = (np.square(X).sum(axis=1) > 1.5).astype(int)
     union = make_union(StandardScaler(), made(n_components=100)).set_output(transform="pandas")
@@ -174,7 +174,7 @@ def test_kernels_without_a_spectrum() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_integers_up_to_the_largest_are_accepted() -> None:
-    """Their mean is no such number, and need not be."""
+    """The mean of the rows is not representable, and need not be."""
     X = np.array([[0, 1, 2**63, 2**64 - 1, 5, 2**64 - 1]], dtype=np.uint64)
     features = made(n_components=10).fit(X)
     np.testing.assert_array_equal(features.shift_, X[0].astype(float))

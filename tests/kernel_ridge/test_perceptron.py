@@ -49,7 +49,7 @@ PERCEPTRONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_on_a_linear_kernel_it_takes_the_steps_of_linear_threshold(name: str, y: Any, weighted: bool) -> None:
-    model = LinearThreshold(**{"max_iter": 9} | THRESHOLDS[name])  # before the linear one asks whether it can succeed
+    model = LinearThreshold(**{"max_iter": 9} | THRESHOLDS[name])  # before the linear model tests separability
     weight = np.arange(150) % 3 if weighted else None
     ours, linear = kernelize(model, Linear()).fit(X, y, weight), model.fit(X, y, weight)
     assert ours.n_iter_ == linear.n_iter_

@@ -142,7 +142,7 @@ def test_double_precision_is_used_if_the_tolerance_requires_it() -> None:
     assert k.Gram(k.RBF(gamma=0.2), X, tolerance=1e-9).dtype == np.float64
     assert (
         k.Gram(k.RBF(gamma=1e6), X, tolerance=1e-4).dtype == np.float64
-    )  # so narrow that float32 distances would tell
+    )  # so narrow that float32 distances would change the result
     assert k.Gram(k.Matern(nu=0.5), X, tolerance=1e-4).dtype == np.float64
     assert k.Gram(k.Laplacian(), X, tolerance=1e-4).dtype == np.float64
 

@@ -167,7 +167,7 @@ def test_directions_count_if_requested() -> None:
 
 
 def in_networkx(graph: Pair, name: str = "label") -> nx.Graph:
-    """With nodes that are no numbers, in another order."""
+    """Return the graph in networkx, with nodes that are not numbers, in another order."""
     result = nx.Graph()
     for v in reversed(range(len(graph[1]))):
         result.add_node(f"node {v}", **{name: graph[1][v]})

@@ -1,4 +1,4 @@
-"""Certificates: by construction, or as far as a sample tells."""
+"""Tests of certificates of positive definiteness: by construction, or on a sample."""
 
 from __future__ import annotations
 

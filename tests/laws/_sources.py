@@ -85,7 +85,7 @@ class TableInputs:
         return not {"city", "words"} & {*self.features}
 
     def as_numbers(self) -> TableInputs:
-        """As a file of svmlight has it: labels are numbers, and there are no weights."""
+        """Return the inputs as an svmlight file has them: labels are numbers, and there are no weights."""
         target = {"two": "flag", "three": "code"}.get(str(self.target), self.target)
         return TableInputs(self.features, target, weight=None)
 
@@ -259,7 +259,7 @@ ARRAYS = ("array", "memory map", "svmlight")
 
 
 def knows(name: str, inputs: TableInputs) -> bool:
-    """Whether that kind can hold what is inputs for."""
+    """Return whether a source of that kind can store the inputs."""
     return name not in ARRAYS or (inputs.only_numbers and (name != "svmlight" or inputs.target is not None))
 
 

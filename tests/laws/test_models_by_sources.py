@@ -84,7 +84,7 @@ def test_a_model_of_a_database_server_agrees_with_rows_in_memory(
 
 
 def sizes() -> Iterator[Any]:
-    """Of chunks; one row at a time takes long."""
+    """Vary the size of chunks; one row at a time takes long."""
     for name in MODELS:
         yield name, ROWS
         yield pytest.param(name, 5, marks=pytest.mark.slow)
@@ -109,7 +109,7 @@ def test_the_order_of_pieces_does_not_matter(name: str, seed: int, folder: Path)
 
 @pytest.mark.parametrize("name", MODELS)
 def test_classes_and_levels_may_appear_in_later_chunks(name: str) -> None:
-    """As in a table that was sorted by them: a block knows one of each, if it weighs anything at all."""
+    """In a table sorted by classes or levels, a block contains one of each if it has any weight."""
     case = MODELS[name]
     by_class = TABLE.sort_by([("three", "ascending"), ("city", "descending"), ("weight", "ascending")])
     streamed = case.of(mercer.data.open(by_class, rows=9, **case.inputs.columns))

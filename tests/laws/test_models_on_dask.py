@@ -58,7 +58,7 @@ def test_any_number_of_workers_agrees_with_rows_in_memory(name: str, client: Cli
 
 
 def on_processes() -> Iterator[tuple[str, str]]:
-    """What has to travel: all models, and the pieces of kinds that are unlike."""
+    """Test what is sent to workers: all models, and pieces of the different kinds of sources."""
     yield from ((name, "Parquet folder") for name in MODELS)
     for kind in ("CSV folder", "JSON lines", "DuckDB relation", "SQLite", "function of frames", "memory map"):
         yield from ((name, kind) for name in FEW if knows(kind, MODELS[name].inputs))
@@ -74,7 +74,7 @@ def test_worker_processes_agree_with_rows_in_memory(name: str, kind: str, proces
 
 
 def fitted(case: Case, X: Any, y: Any, weight: Any) -> Any:
-    """As a user fits a model to collections, with the weights beside them."""
+    """Fit a model to collections as a user does, with weights as a second collection."""
     beside = {f"{step}__sample_weight": weight for step in case.weighted} or {"sample_weight": weight}
     return clone(case.model).fit(X, y, **beside)
 

@@ -90,7 +90,7 @@ def test_separated_classes_are_reported_too() -> None:
 
 
 def test_a_strong_effect_is_not_separation() -> None:
-    """Some rows tell nothing of η, though no hyperplane separates all of them."""
+    """Some rows have no information about η, although no hyperplane separates all of them."""
     X = np.linspace(-30, 30, 600)[:, None]
     y = np.where(X[:, 0] + np.random.default_rng(0).logistic(size=600) > 0, "b", "a")
     model = GLM("bernoulli", tol=1e-10)

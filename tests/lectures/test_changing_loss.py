@@ -30,7 +30,7 @@ def paid(called: np.ndarray, truth: np.ndarray) -> float:
 
 
 def least_cost(ill: float) -> float:
-    """That of who knows the distributions: the best cut of the one direction in which the classes differ."""
+    """Return the least cost for known distributions: the best cut along the direction in which the classes differ."""
     distance = 1.6 * np.hypot(1.0, 0.5)
     cuts = np.linspace(-6, 6, 5001)
     return float(((1 - ill) * norm.sf(cuts) + ill * 20 * norm.cdf(cuts - distance)).min())

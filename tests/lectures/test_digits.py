@@ -1,4 +1,4 @@
-"""What naive Bayes learns of digits (lecture 5): its parameters are pictures."""
+"""Tests of naive Bayes on digits (lecture 5): its parameters are pictures."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_three_characterisations_of_positive_semidefinite_matrices(rng: np.rando
 
 
 def test_mercers_theorem() -> None:
-    """A similarity that is no inner product shows it on some rows: Σ αᵢαⱼ k(xᵢ, xⱼ) < 0. One that is has features."""
+    """A similarity that is not an inner product has Σ αᵢαⱼ k(xᵢ, xⱼ) < 0 on some rows; others have features."""
     far = k.FromFunction(lambda x, z: -float(np.sum((x - z) ** 2)))
     refuted = check_positive_definite(far, X)
     assert not refuted.holds

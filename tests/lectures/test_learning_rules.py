@@ -205,7 +205,7 @@ def noisy() -> tuple[Any, Any]:
 
 
 def excess(X: Any, y: Any, history: Any) -> Any:
-    """How much larger the squared errors are after each pass than they have to be."""
+    """Return the excess of the squared errors over their minimum after each pass."""
     x, t = with_ones(X), 2.0 * y - 1
     least = np.linalg.lstsq(x, t, rcond=None)[1][0]
     weights = np.column_stack([history.intercepts[:, 0], history.coefficients[:, 0]])

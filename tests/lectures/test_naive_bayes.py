@@ -63,7 +63,7 @@ def test_document_table_without_smoothing(kind):
 
 @both_kinds
 def test_document_table_under_bernoulli(kind):
-    """It asks of every word whether it is there, and so flips to class j."""
+    """Bernoulli naive Bayes uses the absence of every word too, and so predicts class j."""
     model = BernoulliNB(alpha=1).fit(kind(DOCUMENTS), CLASSES)
     joint = np.exp(model.predict_joint_log_proba(kind(DOCUMENT_5)))[0]
     c = Fraction(3, 4) * Fraction(4, 5) * Fraction(1, 5) ** 2 * Fraction(3, 5) ** 3

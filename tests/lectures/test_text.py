@@ -67,7 +67,7 @@ def test_a_document_repeated_ten_times_weighs_ten_times() -> None:
 
 
 def weights(vectorizer: CountVectorizer) -> dict[str, float]:
-    """Of the words in the first document, "Chinese Beijing Chinese"."""
+    """The words of the first document are "Chinese Beijing Chinese"."""
     row = vectorizer.fit(DOCUMENTS).transform(DOCUMENTS[:1]).toarray()[0]
     return {word: row[vectorizer.vocabulary_[word]] for word in ("chinese", "beijing", "tokyo")}
 

@@ -125,7 +125,7 @@ def their_fit(case: Case, data: Data, weight_kind: str = "frequency") -> Any:
     return model.fit(maxiter=300, tol=1e-14, tol_criterion="params")
 
 
-#: weights, offset; one without the other tells apart what went wrong with both
+#: weights, offset; each alone distinguishes errors of both
 NEITHER_OR_BOTH = [
     pytest.param(False, False, id="-"),
     pytest.param(True, True, id="weights-offset"),

@@ -78,7 +78,7 @@ def test_it_keeps_the_weights_with_the_fewest_mistakes() -> None:
 
 
 def test_each_unit_is_perfect_or_proven_not_separable() -> None:
-    """Of three classes in a row the outer two can be cut off, the middle one cannot."""
+    """Of three classes in a row the outer two can be separated, the middle one cannot."""
     X = np.array([[0.0], [0.1], [1.0], [1.1], [2.0], [2.1]])
     solution = train(X, [0, 0, 1, 1, 2, 2], "perceptron")
     w, b, _, separations = solution.value

@@ -272,7 +272,7 @@ def test_singular_values_beyond_single_precision() -> None:
 
 @pytest.mark.parametrize("others", [0.0, 1e-10])
 def test_one_row_has_nearly_all_the_weight(others: float) -> None:
-    """What it differs by from itself is rounding; the others tell a slope, however little they weigh."""
+    """The heavy row varies by rounding only; the other rows determine the slope in spite of their small weights."""
     X, y = np.array([[20.1], [-25.3], [4.7]]), np.array([-2.5, 16.5, 4.75])
     model = LinearRegression().fit(X, y, sample_weight=[1e10, others, others])
     expected = (X[1:, 0] - X[0, 0]) @ (y[1:] - y[0]) / np.sum((X[1:, 0] - X[0, 0]) ** 2) if others else 0.0

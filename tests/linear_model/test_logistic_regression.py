@@ -400,7 +400,7 @@ def test_the_largest_numbers_are_refused_with_a_sentence(solver: dict[str, Any],
 
 
 def test_small_columns_of_several_classes_with_an_l1_penalty() -> None:
-    """What they are scaled by, times their penalty, is as large as numbers get."""
+    """The scale of the columns times their penalty is at the limit of float64."""
     X = 5e-324 * np.random.default_rng(0).integers(-3, 4, size=(30, 4))
     model = LogisticRegression(l1_ratio=1.0, solver="saga").fit(X, np.arange(30) % 3)
     assert not model.coef_.any()

@@ -12,7 +12,7 @@ Y = np.array([0.9718, 0.8895, 0.002, 2.626, 1.4435, 5.8902, 0.434, 0.7595, 0.787
 
 
 def deviance(w: np.ndarray) -> float:
-    """Of an inverse Gaussian with a log link."""
+    """Return the deviance of an inverse Gaussian with a log link."""
     mu = np.exp(np.clip(w[0] + w[1] * X[:, 0], -300, 300))
     return float(np.sum(np.square(Y - mu) / (np.square(mu) * Y)))
 

@@ -129,7 +129,7 @@ def test_fewer_rows_than_columns_have_the_smallest_coefficients_that_fit(family:
 
 
 def test_dependences_of_columns_below_rounding() -> None:
-    """What moves their coefficients is beyond float64 in the units of the data, and is not needed in them."""
+    """The step of these coefficients overflows float64 in the units of the data, where it is not needed."""
     X = np.column_stack([5e-324 * np.arange(4), 1e-323 * np.arange(4), np.array([1.0, 3.0, 2.0, 5.0])])
     observations = observed(X)
     dependence = find_dependence(observations, free(observations))

@@ -197,7 +197,7 @@ MOST = np.finfo(float).max * np.array([[1.0], [0.0], [-1.0], [1.0], [-1.0], [-1.
 
 
 def test_a_penalty_is_negligible_in_the_units_of_the_largest_numbers() -> None:
-    """Its strength in the units of the data is no number, so that there is no closed form."""
+    """The strength of the penalty overflows in the units of the data, so that there is no closed form."""
     assert np.isfinite(GLM(penalty=L2(0.1)).fit(MOST, np.arange(1.0, 9.0)).predict(MOST)).all()
 
 
@@ -235,7 +235,7 @@ def test_means_beyond_single_precision_are_predicted_in_double(model: Any) -> No
 
 @pytest.mark.parametrize("seed", [37, 53, 54])
 def test_descents_with_tiny_curvature_give_no_arithmetic_warnings(seed: int) -> None:
-    """Of an inverse Gaussian response, whose objective is not convex and where means may go to infinity."""
+    """Test an inverse Gaussian response, whose objective is not convex and whose means may go to infinity."""
     rng = np.random.default_rng(seed)
     X, y = rng.poisson(2.0, size=(30, 4)), rng.gamma(2.0, size=30)
     model = TweedieRegressor(power=3, tol=1e-10, max_iter=1000).fit(X, y)

@@ -44,7 +44,7 @@ def test_entries_stored_twice_count_as_their_sum() -> None:
 
 def test_a_few_different_values_suffice() -> None:
     X = np.full((20_000, 1), 1e8)
-    X[2900:3100] += 1.0  # none of the rows that tell whether there are zeros
+    X[2900:3100] += 1.0  # none of the rows sampled to find zeros
     assert len(np.unique(X[np.linspace(0, 19_999, 64).astype(int)])) == 1
     assert far_columns(sparse.csr_array(X)).tolist() == [0]
 

@@ -348,7 +348,7 @@ def test_a_schema_distinguishes_codes_and_counts_from_numbers():
     found = family_names(NaiveBayes(schema).fit(table, y))
     assert found["code"] == found["smokes"] == "categorical"
     assert found["age"] == found["dose"] == "gaussian"
-    # a shard that lacks a level still knows it from the schema
+    # a shard that lacks a level still has it from the schema
     shard = (table.town != "Ulm").to_numpy()
     assert "Ulm" in NaiveBayes(schema).fit(table[shard], y[shard]).tables()["town"]["a"]
 

@@ -137,7 +137,7 @@ def test_features_beyond_memory_are_refused_before_they_are_computed() -> None:
         features.powers()
     with pytest.raises(TooLargeError, match="a list of 377,348,994 names"):
         features.get_feature_names_out()
-    assert "MonomialFeatures" in features._repr_html_()  # which looks at every attribute
+    assert "MonomialFeatures" in features._repr_html_()  # which reads every attribute
     with pytest.raises(TooLargeError, match="constant=0"):
         MonomialFeatures(8, exactly=True).fit_transform(np.ones((10_000, 40)))
 

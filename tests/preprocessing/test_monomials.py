@@ -61,7 +61,7 @@ def test_inner_products_of_scaled_monomials_give_the_kernel(
 
 
 def test_only_stored_numbers_are_multiplied() -> None:
-    """Of a million columns, three in a row: C(3 + 3, 3) features out of 1.7 · 10¹⁷."""
+    """A million columns with three values in a row give C(3 + 3, 3) features out of 1.7 · 10¹⁷."""
     X = sp.csr_array(([2.0, 3.0, 5.0], ([0, 0, 0], [7, 1000, 999_999])), shape=(2, 1_000_000))
     feature_map = MonomialMap(1_000_000, 3)
     features = feature_map(X)
@@ -97,7 +97,7 @@ def test_features_beyond_memory_are_refused_with_the_kernel_as_a_remedy() -> Non
 
 
 def test_lower_degrees_may_have_more_monomials_than_the_requested_one() -> None:
-    """Of 24 columns C(24, 22) products of 22, but C(24, 12) of twelve; of 36 more than 2³¹."""
+    """24 columns have C(24, 22) products of 22, but C(24, 12) of twelve; 36 columns have more than 2³¹."""
     X = np.random.default_rng(0).uniform(0.5, 2, size=(1, 24))
     features = MonomialMap(24, 22, exactly=True, distinct=True)(X)
     assert features.shape == (1, 276)

@@ -61,7 +61,7 @@ def of_family(family: str, unit: float = 1.0) -> Any:
 
 @pytest.mark.parametrize("family", ["poisson", "gamma", "exponential", "inverse_gaussian", "lognormal", "beta"])
 def test_statistics_of_any_family_are_in_units_of_their_deviation(family: str) -> None:
-    """… which the family itself knows: those of the rows are near to 1."""
+    """… in the units of the family: the scales of the rows are close to 1."""
     features = StatisticFeatures(NaiveBayes(family)).fit_transform(of_family(family), Y)
     np.testing.assert_allclose(features.std(axis=0), 1.0, atol=0.3)
 

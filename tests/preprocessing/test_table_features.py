@@ -165,7 +165,7 @@ def test_strings_of_digits_are_not_numbers() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_the_largest_floats_are_standardised() -> None:
-    """Their differences are no floats."""
+    """The differences of these values overflow."""
     shares = np.array([[1.0], [-1.0], [1.0], [0.5]])
     X = np.finfo(float).max * shares
     assert_allclose(TableFeatures().fit_transform(X), (shares - shares.mean()) / shares.std())

@@ -1,4 +1,4 @@
-"""What is published: a wheel with the package and nothing else, a source archive that holds its own tests."""
+"""Tests of the published files: a wheel with only the package, and a source archive with its tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users rely on does not change by accident: names, their parameters and commands are written down.
+"""Tests that public names, parameters and commands do not change by accident: they are listed in a file.
 
 docs/upgrading.md says what may change when. A line that goes or changes is a break and needs what that page asks for;
 `python -m tests.release._names` writes the list anew.

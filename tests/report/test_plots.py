@@ -1,4 +1,4 @@
-"""Pictures say what they were given: asked of the Axes, not of the pixels."""
+"""Tests of plots by the contents of the Axes, not by pixels."""
 
 from __future__ import annotations
 

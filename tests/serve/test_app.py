@@ -1,4 +1,4 @@
-"""The application, asked by a real client."""
+"""Tests of the application with a real HTTP client."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_requests_of_other_sites_are_refused(client: httpx.Client) -> None:
 
 
 def test_websockets_are_refused() -> None:
-    """Else the token and the limits would not be asked for."""
+    """Websockets would bypass the token and the limits."""
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
@@ -229,7 +229,7 @@ def test_64_concurrent_clients_are_answered(client: httpx.Client) -> None:
 
 
 class Slow:
-    """A model that waits until it is told to go on."""
+    """Model that waits until an event is set."""
 
     feature_names_in_ = np.array(["x"])
     n_features_in_ = 1
@@ -252,7 +252,7 @@ def test_too_many_concurrent_requests_are_asked_to_retry() -> None:
         assert client.get("/health").status_code == 200  # which is always answered
         slow.go.set()
         assert (second.status_code, second.headers["retry-after"]) == (503, "1")
-        # what is no number is null
+        # values that are not numbers are null
         assert first.result().json()["predictions"] == [{"prediction": None}]
         assert client.post("/predict", json=[{"x": 1}]).status_code == 200
 

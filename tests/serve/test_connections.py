@@ -23,7 +23,7 @@ from tests.serve._server import connection, served
 MODEL = m.LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0])
 SOON = 0.3
 HEAD = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n"
-#: bytes after which nobody hopes any more to be cut off
+#: bytes after which the connection counts as not cut off
 MANY = 300
 
 

@@ -1,4 +1,4 @@
-"""Which columns a model reads, whatever is built around it."""
+"""Tests of the columns that a model reads, including models inside other estimators."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_a_process_that_serves_until_it_is_interrupted() -> None:
                 slow.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n[")
                 time.sleep(0.2)
                 process.send_signal(signal.SIGINT)
-                assert slow.recv(4096).startswith(b"HTTP/1.1 503")  # nobody waits for the rest of it
+                assert slow.recv(4096).startswith(b"HTTP/1.1 503")  # without waiting for the rest of the body
             assert process.stderr is not None
             assert "Traceback" not in process.stderr.read()
             assert process.wait(30) == 0

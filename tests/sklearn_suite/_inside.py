@@ -58,7 +58,7 @@ def drop_ins() -> dict[str, Any]:
 
 
 def replacements_in(tree: ast.Module) -> dict[str, Any]:
-    """What takes the place of the names that a test module imports."""
+    """Replacements of the names that a test module imports."""
     found: dict[str, Any] = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):

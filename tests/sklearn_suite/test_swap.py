@@ -1,4 +1,4 @@
-"""The loader itself: it swaps what it is told to, and its list of exclusions cannot go stale."""
+"""Tests of the loader: it replaces the requested names, and its list of exclusions cannot become stale."""
 
 from __future__ import annotations
 

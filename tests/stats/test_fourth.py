@@ -83,6 +83,6 @@ def test_a_row_of_weight_zero_may_have_gaps() -> None:
 
 def test_columns_whose_fourth_powers_overflow_are_reported() -> None:
     x, groups = draw(50, 4)
-    x[:, 3] = 7.0  # has no spread at all, which is no question of range
+    x[:, 3] = 7.0  # is constant, which is not a matter of range
     beyond = FourthMoments.zero(2, 4).update(x * [1.0, 1e90, 1e-90, 1.0], groups).beyond_range()
     np.testing.assert_array_equal(beyond, [[False, True, True, False]] * 2)

@@ -1,4 +1,4 @@
-"""The triangle of [1, X, y]: it knows what the rows know, and adds up."""
+"""Tests of the triangle of [1, X, y]: it has the information of the rows and can be merged."""
 
 from __future__ import annotations
 

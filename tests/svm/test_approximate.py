@@ -216,7 +216,7 @@ def test_options_incompatible_with_approximations_are_refused(data: Any, monkeyp
 
 
 class OtherFeatures:
-    """Something that transforms, but is no feature map of a kernel."""
+    """Transformer that is not a feature map of a kernel."""
 
     def fit(self, X: Any) -> None: ...
     def transform(self, X: Any) -> None: ...

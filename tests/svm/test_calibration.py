@@ -153,6 +153,6 @@ def test_a_step_beyond_the_bounds_is_halved() -> None:
 
 
 def test_free_vectors_of_no_length_span_nothing() -> None:
-    """And are no unit for the lengths of others, which would overflow."""
+    """Their length is not a unit for the lengths of others, which would overflow."""
     span = SupportSpan.of(np.zeros((2, 2)), intercept=False)
     np.testing.assert_allclose(span.squared_distances_of(np.array([9.0]), np.zeros((1, 2))), [9.0])

@@ -161,7 +161,7 @@ def test_targets_far_from_zero_only_move_the_intercept() -> None:
 
 @pytest.mark.parametrize("scale", [2.0**-100, 2.0**100, 2.0**500])
 def test_units_of_targets_scale_predictions_also_for_many_rows(scale: float) -> None:
-    X, t = waves(1200)  # so many that kernel rows are of float32 where targets allow
+    X, t = waves(1200)  # enough rows for float32 kernel rows where targets permit
     model = SVR(C=scale, epsilon=0.1 * scale, tol=1e-3 * scale, max_iter=200_000).fit(X, t * scale)
     assert model.certificate_.holds
     np.testing.assert_allclose(model.predict(X) / scale, SVR().fit(X, t).predict(X), atol=5e-3)

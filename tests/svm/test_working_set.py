@@ -1,4 +1,4 @@
-"""Working sets: those who violate most, beside the newest of the last, and their matrix."""
+"""Tests of working sets: the most violating rows, the newest rows of the last set, and their matrix."""
 
 from __future__ import annotations
 

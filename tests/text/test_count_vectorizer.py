@@ -314,7 +314,7 @@ def test_lines_of_a_file_are_documents(tmp_path: Path) -> None:
 
 
 def test_a_short_document_is_read_by_the_current_parameters() -> None:
-    """How words are found is remembered by the parameters, not by the vectorizer."""
+    """Caches of the analyzer belong to the parameters, not to the vectorizer."""
     words = CountVectorizer(vocabulary=["a", "cat", "Cat", "the cat", "cats"])
     documents = ["The cat, a Cat"]
     assert words.transform(documents).toarray().tolist() == [[0, 2, 0, 0, 0]]

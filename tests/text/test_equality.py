@@ -215,13 +215,13 @@ def test_plain_hashes(documents: list[str], options: dict[str, Any], hashes: dic
 @QUICK
 @given(st.lists(st.text("ΑΣσςas .:'’\u00ad\u0301\u0345\u200d1_\n", max_size=12), min_size=1, max_size=4), PLAIN)
 def test_a_sigma_at_the_end_of_a_word(documents: list[str], options: dict[str, Any]) -> None:
-    """Its lower case depends on what is around it, over marks and points that are no letters."""
+    """The lower case of a sigma depends on its neighbours across marks and points that are not letters."""
     compare(COUNT, options, documents, documents)
 
 
 @pytest.mark.parametrize("accents", [None, "unicode", "ascii"])
 def test_every_code_point(accents: str | None) -> None:
-    """Whether it is part of a word, what its lower case is, and what is left of it without accents."""
+    """Compare word membership, lower case and the form without accents."""
     documents = [" ".join(f"{point}{point} a{point}B" for point in points) for points in POINTS]
     compare(COUNT, {"strip_accents": accents}, documents, documents[:200:10])
 

@@ -1,4 +1,4 @@
-"""What tests of sections share: a linear model of any table, and the way to a section and its blocks."""
+"""Helpers for tests of sections: a linear model of any table, and access to a section and its blocks."""
 
 from __future__ import annotations
 

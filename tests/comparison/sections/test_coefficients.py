@@ -39,7 +39,7 @@ def test_columns_that_are_called_like_positions_keep_their_names() -> None:
 
 
 def test_coefficients_that_are_rounding_are_zero() -> None:
-    """A lasso leaves 1e-14 beside 1 where it passes a level to the intercept; in units of columns it may be a value."""
+    """A lasso leaves 1e-14 next to 1 where it moves a level to the intercept; in units of columns it may be a value."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=100), "level": rng.choice(["no", "yes"], 100)})
     found = compare(frame, frame["x"].to_numpy(), models={"lasso": linear(LassoCV())}, task="regression", cv=3)

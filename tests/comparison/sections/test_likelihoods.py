@@ -1,4 +1,4 @@
-"""What naive Bayes has learnt, on the page."""
+"""Tests of the section on the likelihoods of naive Bayes."""
 
 from __future__ import annotations
 

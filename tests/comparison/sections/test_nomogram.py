@@ -1,4 +1,4 @@
-"""What each value of a column adds, as a table and as a drawing."""
+"""Tests of the contribution of each value of a column, as a table and as a chart."""
 
 from __future__ import annotations
 

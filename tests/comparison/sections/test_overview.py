@@ -1,4 +1,4 @@
-"""What the page says of the columns."""
+"""Tests of the overview of columns on the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How to have the same numbers again, on the page."""
+"""Tests of the section on reproducing the numbers."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_a_sample_of_the_rows_is_a_preconditioner_for_all() -> None:
 
 @pytest.mark.parametrize("name", ["squares", "logit", "poisson", "softmax"])
 def test_the_certificate_includes_float32_errors_of_the_gradient(name: str) -> None:
-    """Sweeps of float64 are of a few rows, and tell how far the gradient is from the one of float64 written out."""
+    """Sweeps in float64 use a few rows and estimate the distance of the gradient from that of explicit features."""
     exact_rows = list[int]()
 
     class RecordedDesign(MappedDesign):
@@ -254,7 +254,7 @@ def test_least_squares_of_tensors_start_at_the_level() -> None:
 
 
 def test_classes_have_a_curvature_each() -> None:
-    """What all have in common is bent by the penalty alone; without that, each class is solved for exactly."""
+    """A constant common to all classes is determined by the penalty alone; without it each class is solved exactly."""
     problem, Z = made("softmax"), written_out(MAPS["nystroem"])
     p = np.eye(3)[RNG.integers(3, size=N)] * 0.2 + 0.4 * np.array([1, 1, 0.0])
     bend = SoftmaxCurvature(p, None, symmetric=True)

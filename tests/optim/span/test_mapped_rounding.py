@@ -120,7 +120,7 @@ def test_float32_suffices_for_similar_rows() -> None:
 
 
 def test_one_row_with_large_kernel_values_forces_float64() -> None:
-    """Its slope is no larger than others, but what float32 makes of it would be."""
+    """The slope of the row is no larger than others, but its float32 error would be."""
     for seed in (1, 3):
         problem, Z = posed("cubic", changed(drawn(seed), 20.0, column=0), Polynomial(degree=3, constant=1.0))
         descent = solved(problem)

@@ -45,7 +45,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Tab:
-    """A page that is open, and what it complained about and asked for."""
+    """An open page with its console messages and requests."""
 
     def __init__(self, browser: Any, file: Path, width: int = 1280, **options: Any) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, **options)
@@ -128,7 +128,7 @@ def test_long_names_and_numbers_of_millions_fit_on_a_screen_of_1280_pixels(brows
 
 
 def test_no_table_scrolls_sideways_on_a_phone(browser: Any, tmp_path: Path) -> None:
-    """Costs of many classes, sums of six digits beside long names, and directions in words."""
+    """Costs of many classes, sums of six digits next to long names, and directions in words."""
     rng = np.random.default_rng(0)
     blocks: list[Any] = []
     for classes in (("1", "2", "3", "4", "5"), tuple("abcdefg"), ("ExtrmLib", "Liberal", "Moderate"), ("no", "yes")):
@@ -206,7 +206,7 @@ def test_names_in_the_values_of_a_row_are_broken_at_underscores(browser: Any, tm
 
 
 def lefts(tab: Tab, selector: str) -> int:
-    """How many columns elements stand in."""
+    """Return the number of columns in which elements are arranged."""
     return len({round(each.bounding_box()["x"]) for each in tab.page.locator(selector).all()})
 
 
@@ -519,7 +519,7 @@ def test_headings_and_landmarks_guide_screen_readers(tab: Tab) -> None:
 
 
 def test_evidence_fits_on_a_phone(browser: Any, file: Path) -> None:
-    """What a column adds is the answer, and is not to be looked for sideways."""
+    """The contribution of a column must be visible without scrolling sideways."""
     tab = Tab(browser, file, 390)
     box = tab.page.locator(".rows .box:has(table.evidence)").first
     assert box.evaluate("box => box.scrollWidth <= box.clientWidth")

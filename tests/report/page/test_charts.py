@@ -1,4 +1,4 @@
-"""Drawings say what they were given: asked of the elements, not of the pixels."""
+"""Tests of charts by their elements, not by pixels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decisions cost, against slow and plain computations."""
+"""Tests of the costs of decisions against slow and simple computations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours of the style can be told from what is behind them, in both themes (WCAG 2.2: 4.5 for text, 3 for marks)."""
+"""Tests that colours contrast with their background in both themes (WCAG 2.2: 4.5 for text, 3 for marks)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 
 
 
 def lab(colour: str, eyes: np.ndarray) -> np.ndarray:
-    """CIE L*a*b*, in which the least difference that one sees beside each other is about 2."""
+    """CIE L*a*b*, in which the smallest visible difference of adjacent colours is about 2."""
     xyz = TO_XYZ @ np.clip(eyes @ channels(colour), 0, 1) / np.array([0.9505, 1.0, 1.089])
     f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])

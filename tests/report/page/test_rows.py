@@ -1,4 +1,4 @@
-"""Rows to look at: what the script is told is what was given."""
+"""Tests of the rows to inspect: the script receives the given values."""
 
 from __future__ import annotations
 
