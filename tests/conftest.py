@@ -48,7 +48,7 @@ gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """From here on there is garbage, but not among the tests themselves."""
+    """Enable the garbage collector, and exclude the collected tests from it."""
     gc.freeze()
     gc.enable()
 

@@ -27,7 +27,7 @@ def imported(file: Path) -> Iterator[list[str]]:
         yield from (name.split(".") for name in names if name in MODULES)
 
 
-def trespasses(file: Path) -> Iterator[str]:
+def invalid_imports(file: Path) -> Iterator[str]:
     folder = list(file.parent.relative_to(SOURCES).parts)
     for name in imported(file):
         # modules next to the packages (`mercer._errors`, `mercer._jit`) are for all of them
@@ -38,4 +38,4 @@ def trespasses(file: Path) -> Iterator[str]:
 
 def test_private_modules_are_imported_only_within_their_folder() -> None:
     assert len(MODULES) > 500
-    assert sorted({line for file in MODULES.values() for line in trespasses(file)}) == []
+    assert sorted({line for file in MODULES.values() for line in invalid_imports(file)}) == []

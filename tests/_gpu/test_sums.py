@@ -58,7 +58,7 @@ def test_a_rational_quadratic_of_a_large_power(power, device):
 
 
 def test_a_large_power_does_not_use_the_fused_kernel(monkeypatch):
-    """Its logarithm is of 1 + s in float32, whose rounding the power multiplies."""
+    """The kernel takes the logarithm of 1 + s in float32, whose rounding is multiplied by the power."""
     devices = []
     monkeypatch.setattr(sums, "compiles", lambda device: devices.append(device))  # which returns None
 

@@ -53,7 +53,7 @@ def test_the_stamp_hashes_every_source(package: Path) -> None:
 
 
 def printed_without_compilation(script: str) -> str:
-    """By a process that finds this file, too."""
+    """Run a script without compilation, in a process that also finds this file."""
     root = Path(__file__).parents[2]
     path = os.pathsep.join([str(root), str(root / "src"), *sys.path])
     return printed(script, NUMBA_DISABLE_JIT="1", PYTHONPATH=path)

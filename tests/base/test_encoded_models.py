@@ -123,7 +123,7 @@ def estimators() -> list[Any]:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("model", estimators(), ids=lambda model: type(model).__name__)
 def test_every_model_takes_encoded_rows(model: Any) -> None:
-    """As a sparse matrix where it takes such, which need not give the numbers of an array; else as an array."""
+    """Convert to a sparse matrix if the model accepts it (results may differ by rounding), else to an array."""
     given, new = (Encoded.of([_positive(part) for part in some.parts], names=NAMES) for some in (X, NEW))
     # columns of a sparse matrix are counts to NaiveBayes, those of an array are whatever they look like
     as_sparse = model.__sklearn_tags__().input_tags.sparse and not isinstance(model, mercer.NaiveBayes)

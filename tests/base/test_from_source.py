@@ -26,7 +26,7 @@ from mercer import (
     kernelize,
 )
 from mercer._errors import DataError, TooLargeError
-from mercer.data.sources import at_once
+from mercer.data.sources import read_all
 from mercer.data.sources.memory import MemorySource
 
 ROWS = 60
@@ -70,7 +70,7 @@ def test_rows_that_do_not_fit_into_memory_are_refused(monkeypatch):
     def refuse(needed, what, instead):
         raise TooLargeError(f"{what} … {instead}")
 
-    monkeypatch.setattr(at_once, "refuse_beyond_memory", refuse)
+    monkeypatch.setattr(read_all, "refuse_beyond_memory", refuse)
     with pytest.raises(TooLargeError, match=r"needs together.*a model that streams"):
         SVC().fit(MemorySource(*rows()))
 

@@ -239,7 +239,7 @@ def test_a_trend_is_reported_as_a_time_series_and_not_as_a_leak() -> None:
 
 
 def test_dates_that_are_strings_are_read_by_the_checks() -> None:
-    """They place rows in time, and do not keep the check for leakage from its columns."""
+    """Such columns order rows in time, and do not prevent the check for leakage."""
     dates, rng = np.datetime64("2024-01-01") + np.arange(60), np.random.default_rng(9)
     y = np.cumsum(rng.normal(size=60))
     for day in (dates, dates.astype(str)):

@@ -10,7 +10,7 @@ from mercer.comparison.time_limit import WorkClock
 
 
 def test_compilation_on_a_busy_machine_does_not_turn_the_clock_back() -> None:
-    """Its seconds on the wall were taken from those of the processor, so that a budget of work had no end."""
+    """Seconds of the wall clock were subtracted from processor time, so that a budget of work had no end."""
     clock = WorkClock()
     with event.trigger_event("numba:compile"):
         sleep(0.05)

@@ -95,7 +95,7 @@ def test_with_copies_of_rows_a_width_chosen_without_groups_is_too_narrow() -> No
 
 
 def test_a_note_says_how_it_is_chosen() -> None:
-    """Nothing is chosen by leaving out each row in turn, where its like would be left in."""
+    """Leave-one-out is not used for choices, because copies of the row would remain in the training set."""
     X, y = np.random.default_rng(0).normal(size=(200, 1)), np.arange(200.0)
     folds = InnerFolds(task_for(y, 200, "regression"), groups=CASES)
     invitation = select_suitable(Table.of(X), Question("regression", inner=folds.splitter))

@@ -266,7 +266,7 @@ def test_tables_of_unequal_length_and_without_rows_are_refused() -> None:
 
 
 def test_an_infinite_log_loss_is_part_of_the_difference(curves: Any) -> None:
-    """As it is of the mean; a fit that failed is not."""
+    """An infinite loss is part of the mean; a failed fit is not."""
     losses = curves.log_losses.copy()
     losses[0, -1, :2] = np.inf, np.nan
     told = replace(curves, log_losses=losses)

@@ -57,7 +57,7 @@ def test_differences_that_cannot_be_tested_are_nan() -> None:
 
 
 def test_splits_without_a_measure_are_ignored() -> None:
-    """As of the AUC, where all held-out rows are of one class."""
+    """An example is the AUC if all held-out rows are of one class."""
     with_gap = np.append(SCORES, np.nan)
     assert interval_of(with_gap, 0.25) == interval_of(SCORES, 0.25)
     assert difference_of(with_gap, np.append(OTHERS, 0.5), 0.25) == pytest.approx(

@@ -40,7 +40,7 @@ def test_two_balls_intersect_in_two_caps() -> None:
 
 
 def test_exponential_in_three_dimensions() -> None:
-    """Its frequencies are (1 + ω²)⁻², squared those of (3 + 3r + r²)e⁻ʳ/(192π)."""
+    """The Fourier transform is (1 + ω²)⁻², whose square is that of (3 + 3r + r²)e⁻ʳ/(192π)."""
     expected = (3 + 3 * R + R**2) * np.exp(-R) / (192 * np.pi)
     np.testing.assert_allclose(along(sm.Exponential().autocorrelation(3)), expected, rtol=1e-13)
 

@@ -128,7 +128,7 @@ def test_a_conditional_is_the_joint_over_the_marginal(boundary: str, width: Any)
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
 @pytest.mark.parametrize("kernel", [Gaussian(), smoothing_kernel_from("triweight")], ids=repr)
 def test_leave_one_out_densities_agree_with_brute_force(bounds: Any, boundary: str, kernel: SmoothingKernel) -> None:
-    """Also of their images: a point does not count its own mirror image."""
+    """The images of a point are left out too: a point does not count its own mirror image."""
     X, weight = shares(), np.arange(1.0, 11.0)
     left_out = bounded(kernel, Bandwidth(0.3), X, bounds, boundary, weight).log_density_left_out()
     for i in range(len(X)):

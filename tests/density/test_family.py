@@ -37,7 +37,7 @@ def test_the_rule_is_applied_to_each_class_and_column():
 
 @pytest.mark.parametrize("shape", ["one", "axes", "matrix"])
 def test_bandwidths_are_in_the_units_of_the_column(shape):
-    """Also for a rule that chooses a matrix, which holds squares."""
+    """Rules that choose a matrix, which holds squares, give the same bandwidths."""
     bandwidth = Parzen(bandwidth=Scott(shape=shape)).fit(STATISTIC).bandwidth
     np.testing.assert_allclose(bandwidth, Parzen(bandwidth="scott-scaled").fit(STATISTIC).bandwidth)
 

@@ -73,7 +73,7 @@ def kernels(case: Any, X: Array, spread: Array, Q: Array) -> Array:
 @every_case
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 7])
 def test_sums_over_chosen_blocks_are_added(case: Any, d: int) -> None:
-    """To what is there, and for any number of queries: they are taken four by four."""
+    """Sums are added to existing values, for any number of queries: they are processed four at a time."""
     (X, spread, sides), chosen = data(d), np.array([0, 2])
     for m in (1, 3, 4, 6):
         Q, total = queries(m, d), np.full((m, 2), 5.0)
@@ -92,7 +92,7 @@ def test_without_blocks_the_sum_is_zero(case: Any) -> None:
 
 @every_case
 def test_queries_leave_themselves_out(case: Any) -> None:
-    """By their place among all points; −1 is none of them."""
+    """Queries are given by their position among all points; −1 is none of them."""
     X, spread, sides = data(2)
     own, Q, total = np.array([7, BLOCK_POINTS + 1, -1, 3 * BLOCK_POINTS - 1, 0]), queries(5, 2), np.zeros((5, 2))
     add_sums(*case[:2], X, spread, sides, np.arange(BLOCKS), Q, own, np.zeros((5, 1)), total)

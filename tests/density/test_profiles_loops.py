@@ -15,7 +15,7 @@ LONG = np.longdouble
 
 
 def _cosine(s: np.ndarray) -> np.ndarray:
-    """By the sine of the complement, which does not cancel near s = 1."""
+    """Compute the cosine as the sine of the complement, which does not cancel near s = 1."""
     half_pi = 2 * np.arctan(LONG(1))
     return np.sin(half_pi * (1 - s) / (1 + np.sqrt(s)))
 

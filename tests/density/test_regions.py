@@ -92,7 +92,7 @@ def test_a_region_between_two_bounds(boundary: str) -> None:
 @pytest.mark.parametrize("h", [0.05, 0.3])
 @pytest.mark.parametrize("coverage", [0.5, 0.95])
 def test_a_region_of_two_columns_has_its_coverage(h: float, coverage: float) -> None:
-    """Also where kernels are so narrow that the density at its own points is much higher than elsewhere."""
+    """The coverage holds for kernels so narrow that the density at its own points is much higher than elsewhere."""
     windows = Windows(Gaussian(), Bandwidth(h), np.random.default_rng(0).normal(size=(300, 2)))
     level = windows.highest_density_region(coverage).level
     (x, y), density = windows.on_grid(400, extent=5.0)

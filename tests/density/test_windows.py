@@ -28,7 +28,7 @@ def points(n: int = 12, d: int = 2, seed: int = 0) -> Array:
 
 
 def integral(density: Any, n: int, reach: float = np.inf) -> float:
-    """By the middles of cells that cover all."""
+    """Integrate by the midpoint rule over cells that cover the density."""
     low, high = density.extent(reach)
     axes = [a + (b - a) * (np.arange(n) + 0.5) / n for a, b in zip(low, high, strict=True)]
     mesh = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)

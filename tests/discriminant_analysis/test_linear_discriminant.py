@@ -76,7 +76,7 @@ def test_svd_accepts_collinear_columns() -> None:
 
 
 def test_columns_without_spread_leave_fewer_directions(tmp_path: Path) -> None:
-    """As many as have names, and as the rules for model files expect."""
+    """The number of output features agrees with their names and with the rules for model files."""
     model = LinearDiscriminantAnalysis().fit(np.full((6, 2), 3.0), ["a", "b", "c"] * 2)
     assert model.transform([[3.0, 3.0]]).shape == (1, 0)
     assert len(model.get_feature_names_out()) == 0
@@ -276,7 +276,7 @@ def test_small_weights_do_not_hide_numbers_whose_fourth_powers_overflow():
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_classes_that_have_no_prior_still_have_a_covariance(solver: str, gaps: bool) -> None:
-    """Those seen so far may be just these: what is known of them is kept until the others come."""
+    """Classes without a prior may come first: their statistics are kept until the others arrive."""
     X, y = blobs()
     if gaps:
         X[::7, 1] = np.nan
@@ -359,7 +359,7 @@ def test_equivalent_directions_agree_with_scikit_learn() -> None:
 )
 @pytest.mark.parametrize("constant", [0.1, 7.7, 3.0])
 def test_a_constant_column_has_no_effect(constant: float, options: Any) -> None:
-    """Its rounding does to scikit-learn: see docs/decisions/0005."""
+    """Its rounding affects scikit-learn: see docs/decisions/0005."""
     X, y = blobs(n=35)
     still = np.column_stack([np.full(len(X), constant), X])
     with_it, without = (LinearDiscriminantAnalysis(**options).fit(rows, y) for rows in (still, X))

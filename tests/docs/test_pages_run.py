@@ -28,7 +28,7 @@ def test_a_page_runs_and_prints_the_output_shown(page: Page) -> None:
 
 @pytest.mark.parametrize("rows", ["2_000", pytest.param("20_000", marks=pytest.mark.slow)])
 def test_the_tour_runs_and_prints_the_output_shown(rows: str) -> None:
-    """As it is, and with fewer of its many rows: those take longer than all the rest."""
+    """Run the tour as it is, and with fewer of its many rows, which take longer than all the rest."""
     assert TOUR.text.count("20_000") == 1
     run_page(TOUR, {"20_000": rows})
 

@@ -19,7 +19,7 @@ SCRIPTS = sorted([*REPOSITORY.glob("docs/gallery/*.py"), *REPOSITORY.glob("docs/
 
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """Those that are made, whether the script closes them or not."""
+    """Return the figures that are made, whether the script closes them or not."""
     plt.switch_backend("Agg")
     made: list[Any] = []
     figure = plt.figure

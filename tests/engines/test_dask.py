@@ -399,11 +399,11 @@ def test_a_connection_to_an_address_is_opened_and_closed(processes: Client) -> N
 def test_a_missing_cluster_is_started_and_closed_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_on_dask, "current_client", lambda: None)
     with engine("dask", threads=1):
-        [process] = {*fold(whereabouts, Making(4), operator.or_)}
+        [process] = {*fold(processes_of, Making(4), operator.or_)}
     assert process != os.getpid()
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
 
 
-def whereabouts(chunk: Chunk) -> set[int]:
+def processes_of(chunk: Chunk) -> set[int]:
     return {os.getpid()}

@@ -70,7 +70,7 @@ def test_values_come_after_their_inputs() -> None:
 
 
 def test_shared_values_are_visited_once() -> None:
-    """Else a chain of values, each used twice, would take forever."""
+    """Otherwise a chain of values, each used twice, would take exponential time."""
     value = name_value(SumOf(((1.0, AGE),), 2.0))
     for _ in range(200):
         value = name_value(ProductOf(value, value))

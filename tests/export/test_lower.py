@@ -278,7 +278,7 @@ def test_columns_without_a_coefficient_are_read_only_for_their_gaps() -> None:
 
 
 def test_a_gap_is_refused_whatever_its_coefficient() -> None:
-    """As the model does: by every class, also by those that have no use for the column."""
+    """The gap is refused as in the model: by every class, including those that do not use the column."""
     X, y = IRIS.data.assign(city=["Ulm", "Bonn"] * 75), SPECIES
     numbers = list(IRIS.data.columns)
     sparse = m.LogisticRegression(C=0.05, l1_ratio=1.0, solver="saga").fit(X[numbers], y)

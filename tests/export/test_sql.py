@@ -76,7 +76,7 @@ def test_a_backslash_needs_a_dialect_without_escapes() -> None:
 
 
 def test_a_backslash_in_a_name_needs_a_dialect_without_escapes() -> None:
-    """Some databases take names in quotation marks for texts."""
+    """Some databases read quoted names as strings."""
     model = m.LinearRegression().fit(pd.DataFrame({"a\\": [0.0, 1.0], "b": [2.0, 5.0]}), [0, 1])
     other = m.LinearRegression().fit([[0.0], [1.0]], [0, 1])
     for call in (
@@ -185,7 +185,7 @@ def test_statements_run_in_sqlite() -> None:
 
 
 def test_a_table_without_a_column_is_refused() -> None:
-    """Also where the column has a name that the statement uses itself, or that SQLite would take for a text."""
+    """Names of columns used by the statement, or read as strings by SQLite, are accepted."""
     model = m.LinearRegression().fit(pd.DataFrame({"c0": [0.0, 1, 2], "c1": [1.0, 0, 5]}), [0, 1, 2])
     sql = to_sql(model)
     with duckdb.connect() as connection:

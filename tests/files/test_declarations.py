@@ -356,7 +356,7 @@ def test_smoothers_without_a_bandwidth_are_refused(model: Any, tmp_path: Path) -
     ],
 )
 def test_attributes_of_another_type_are_refused(model: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
-    """They were found by the methods that use them."""
+    """These errors were formerly found by the methods that use the arrays."""
     octets = octets_of(model.fit(numbers().X, two().y), tmp_path)
     with pytest.raises(ModelFileError, match=owner):
         read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: other})), tmp_path)

@@ -26,7 +26,7 @@ def plain(answer: Any) -> Any:
     return answer.toarray() if hasattr(answer, "toarray") else np.asarray(answer)
 
 
-def told(value: Any) -> str:
+def described(value: Any) -> str:
     """Return a description of a value without its address in memory."""
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))
 
@@ -43,8 +43,8 @@ def test_a_loaded_model_gives_identical_results(case: Case, tmp_path: Path) -> N
     assert found.keys() == expected.keys()
     for name, answer in expected.items():
         np.testing.assert_array_equal(found[name], answer, err_msg=name)
-    assert told(loaded.get_params()) == told(model.get_params())
-    assert told(clone(loaded).get_params()) == told(clone(model).get_params())
+    assert described(loaded.get_params()) == described(model.get_params())
+    assert described(clone(loaded).get_params()) == described(clone(model).get_params())
     for name in ("certificate_", "plan_"):
         if hasattr(model, name):
             assert repr(getattr(loaded, name)) == repr(getattr(model, name))

@@ -133,7 +133,7 @@ def survives(subject: Subject, option: int, case: Case) -> str:
     except Refused as refusal:
         if before is not None:
             equal(answers(model, known.X), before)
-        not_stricter_than_the_twin(subject, option, case, refusal)
+        accepts_input_of_counterpart(subject, option, case, refusal)
         return "refused"
     unchanged(given[0], case.X)
     certified(model)
@@ -141,7 +141,7 @@ def survives(subject: Subject, option: int, case: Case) -> str:
         with refusals_are_sentences():
             said = answers(model, given[0])
     except Refused as refusal:
-        if is_documented(refusal, DOCUMENTED_AFTERWARDS) or only_spoilt_without_weight(case):
+        if is_documented(refusal, DOCUMENTED_AFTERWARDS) or has_invalid_rows_of_weight_zero_only(case):
             return "fitted, no answer"
         raise AssertionError(f"the rows of the fit were refused afterwards: {refusal}") from refusal
     sensible(subject, model, case, said)
@@ -150,7 +150,7 @@ def survives(subject: Subject, option: int, case: Case) -> str:
     return "fitted"
 
 
-def only_spoilt_without_weight(case: Case) -> bool:
+def has_invalid_rows_of_weight_zero_only(case: Case) -> bool:
     """Return whether all values that are not finite are in rows of weight 0, which a fit may ignore."""
     weight, spoilt = case.weight, ~np.isfinite(case.numbers.astype(float)).all(axis=1)
     return weight is not None and len(weight) == case.rows and bool(spoilt.any()) and not weight[spoilt].any()
@@ -228,7 +228,7 @@ def travels(model: Any, X: Any, said: dict[str, Any]) -> None:
     assert repr(clone(model)) == repr(clone(clone(model)))
 
 
-def not_stricter_than_the_twin(subject: Subject, option: int, case: Case, refusal: Refused) -> None:
+def accepts_input_of_counterpart(subject: Subject, option: int, case: Case, refusal: Refused) -> None:
     """Check that input that scikit-learn fits with finite results is not refused, except where documented."""
     twin = subject.twin(option)
     if twin is None or is_documented(refusal) or is_of_a_sign_rounded_away(subject, case, refusal):
@@ -409,7 +409,7 @@ def in_batches(subject: Subject, option: int, case: Case, numbers: Any, y: Any, 
     return whole, numbers, max(subject.digits, 1e-7)
 
 
-def like_the_twin(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
+def agrees_with_counterpart(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
     twin = subject.twin(option)
     # scikit-learn's saga may stop far from the optimum, however small `tol` is, and its sag diverge
     if twin is None or subject.options[option].get("solver") in ("sag", "saga"):
@@ -465,7 +465,7 @@ def has_one_intercept(model: Any, weight: Any) -> bool:
 
 
 def laws_of(subject: Subject) -> list[str]:
-    """Those that say something of it."""
+    """Return the laws that apply to the subject."""
     says = {
         "form": True,
         "order": subject.any_order,
@@ -481,5 +481,5 @@ LAWS = {
     "order": in_another_order,
     "weights": with_rows_for_weights,
     "batches": in_batches,
-    "scikit-learn": like_the_twin,
+    "scikit-learn": agrees_with_counterpart,
 }

@@ -38,7 +38,7 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
         events.append(event)
 
 
-def _asked(model: Any) -> str:
+def _describe_predictions(model: Any) -> str:
     """Call the prediction methods of a loaded model; any Python exception is accepted."""
     try:
         width = getattr(model, "n_features_in_", 0)
@@ -70,7 +70,7 @@ def answer(path: str) -> dict[str, Any]:
         model, outcome = None, f"raised {type(failure).__name__}: {failure}"
     imported = sorted({name.partition(".")[0] for name in set(sys.modules) - before} - TRUSTED)
     found = list(events)
-    return {"outcome": outcome or _asked(model), "imported": imported, "events": found}
+    return {"outcome": outcome or _describe_predictions(model), "imported": imported, "events": found}
 
 
 def main() -> None:
@@ -80,7 +80,7 @@ def main() -> None:
     for module in ("pandas", "pyarrow.ipc"):
         import_module(module)
     for path in Path(sys.argv[1]).glob("*.mercer"):
-        _asked(load(path))
+        _describe_predictions(load(path))
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, taken + ROOM))
     sys.addaudithook(_watch)

@@ -204,7 +204,7 @@ def lengths(rows: Rows, l2: float) -> Array:
 
 
 def left_of_normal_equations(rows: Rows, certificate: Any, point: Array, l2: float) -> float:
-    """By how much the objective can fall if they hold to a portion of what is added up in them."""
+    """Bound the decrease of the objective for equations that hold to a share of their summed terms."""
     size = np.linalg.norm(np.sqrt(rows.ones) * rows.numbers) + lengths(rows, l2) @ np.abs(point[:-1, 0])
     return float(0.5 * (certificate.value * size) ** 2)
 
@@ -311,7 +311,7 @@ def glm(rows: Rows, family: str, loss: Any, y: Array, link: str | None = None, *
 
 
 def glm_gaussian(rows: Rows) -> Claim:
-    """Its closed form is that of `ridge`, and so is the certificate."""
+    """Use the closed form and the certificate of `ridge`."""
     claim = glm(rows, "gaussian", losses.squares(rows.numbers), rows.numbers, dispersion=True)
     return replace(claim, allowed=left_of_normal_equations(rows, claim.certificate, claim.point, rows.strength))
 
@@ -797,7 +797,7 @@ def test_certificates_include_small_terms(claim_of: Callable[[Rows], Claim], row
 
 @pytest.mark.parametrize("claim_of", CLAIMS, ids=lambda claim_of: claim_of.__name__)
 def test_the_search_reaches_the_minimum(claim_of: Callable[[Rows], Claim]) -> None:
-    """From afar it comes as low as the model, so that a model that is not at the minimum would be noticed."""
+    """The search from a distant start reaches the objective of the model, so that a failure would be noticed."""
     rows = Rows(20, 3, "normal", "plain", "random", "float64", 0.1, 1.0, intercept=True, seed=3)
     claim = claim_of(rows)
     assert claim.certificate.holds

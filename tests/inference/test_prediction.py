@@ -50,7 +50,7 @@ def test_the_mean_of_a_row_is_the_intercept_of_a_fit_centred_at_it(family: str) 
 
 
 def test_an_interval_of_observations_covers_new_observations() -> None:
-    """Some 90 % of new counts lie in their intervals; without the spread of the mean it would be 70 %."""
+    """About 90 % of new counts lie in their intervals; without the uncertainty of the mean it would be 70 %."""
     inside, plain = [], []
     for seed in range(30):
         X, new = columns(40, seed), columns(200, seed + 100)

@@ -69,7 +69,7 @@ def test_the_table_agrees_with_statsmodels(case: tuple[Any, Any, Any, Any]) -> N
 
 
 def test_robust_errors(case: tuple[Any, Any, Any, Any]) -> None:
-    """Their HC1 to HC3 are of least squares alone: a GLM of theirs has HC0 for each of them."""
+    """HC1 to HC3 of statsmodels are for least squares only: its GLM has HC0 for each of them."""
     model, X, y, theirs = case
     ours = summary(model, X, y, covariance="HC0")
     assert_same_table(ours, fitted(theirs, cov_type="HC0", use_t=ours.statistic == "t"))
@@ -187,7 +187,7 @@ def test_a_negative_binomial_whose_r_is_estimated() -> None:
 
 @pytest.mark.parametrize(("link", "theirs"), [("logit", "Logit"), ("probit", "Probit"), ("log", "Poisson")])
 def test_discrete_models(link: str, theirs: str) -> None:
-    """Their `fair` data: whether there was an affair, and how much of one."""
+    """The `fair` data of statsmodels: whether there was an affair, and its extent."""
     X, y = data("fair")
     y = np.round(y) if theirs == "Poisson" else (y > 0).astype(float)
     model = GLM("poisson" if theirs == "Poisson" else "bernoulli", link, tol=1e-10).fit(X, y)
@@ -226,7 +226,7 @@ def test_binomial_counts() -> None:
 
 
 def test_successes_and_failures_as_rows_with_frequencies() -> None:
-    """Their example of a binomial: 303 districts with 8 to 4,000 pupils each."""
+    """The binomial example of statsmodels: 303 districts with 8 to 4,000 pupils each."""
     X, y = data("star98")
     rows, labels, weight = np.vstack([X, X]), np.repeat([1, 0], len(X)), np.concatenate([y[:, 0], y[:, 1]])
     ours = summary(GLM("bernoulli").fit(rows, labels, sample_weight=weight), rows, labels, sample_weight=weight)

@@ -164,7 +164,7 @@ def test_more_fourier_features_approximate_better(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ridge", "glm poisson", "kernel ridge", "kernel ridge widths"])
 def test_the_kernel_of_the_features_is_that_of_the_model(name: str) -> None:
-    """Also where features have a width, which goes with a kernel that is given by its name."""
+    """Features with a width agree with a kernel given by its name."""
     model, kind = MODELS[name]
     for features in (RandomFourierFeatures(n_components=20, random_state=0), Nystroem(n_components=20, random_state=0)):
         plain = clone(model).set_params(approximate=features).fit(X, Y[kind])

@@ -15,7 +15,7 @@ from tests.kernel_ridge._kernel_models import Array, draw
 
 
 def left_out(model: KernelRidge, X: Any, Y: Array, weight: Array | None) -> Array:
-    """By fitting again and again."""
+    """Return leave-one-out errors by refitting."""
     predictions = np.empty_like(Y)
     for i in range(len(Y)):
         rest = np.arange(len(Y)) != i

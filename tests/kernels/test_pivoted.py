@@ -105,7 +105,7 @@ def test_it_takes_no_more_pivots_than_it_needs(enough: float) -> None:
 
 
 def test_a_row_exhausted_by_rounding_is_not_chosen_again() -> None:
-    """Its place on the diagonal says that something is left, the row itself that there is nothing."""
+    """The diagonal indicates a remainder, the row itself none."""
 
     class Rounded(GivenMatrix):
         diagonal = np.ones(3)  # type: ignore[assignment]
@@ -115,6 +115,6 @@ def test_a_row_exhausted_by_rounding_is_not_chosen_again() -> None:
 
 
 def test_inconsistent_rows_are_not_chosen_again() -> None:
-    """Nothing positive definite: what is left of the diagonal and what is left of the rows contradict each other."""
+    """The matrix is not positive definite: the remainders of the diagonal and of the rows are inconsistent."""
     found = PivotedCholesky.of(GivenMatrix(np.array([[1.0, 2.0], [2.0, 1.0]])), 2, 0.0)
     assert len(found.pivots) == 1

@@ -231,7 +231,7 @@ def test_numbers_of_subsequences_that_overflow_are_refused() -> None:
 
 
 def test_values_that_overflow_are_refused() -> None:
-    """As in the test before, without the minutes that such texts take where nothing is compiled."""
+    """Repeat the previous test without the minutes that such texts take uncompiled."""
     kernel, values = k.Subsequence(2), np.array([1.0, 2.0])
     assert check_overflow(kernel, values) is values
     with pytest.raises(DataError, match="overflows float64"):

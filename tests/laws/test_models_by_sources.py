@@ -19,7 +19,7 @@ from mercer.matrices import streamed as survey
 from tests.data.sources.conftest import postgresql as postgresql  # a fixture
 from tests.laws import _sources
 from tests.laws._models import MODELS, Case
-from tests.laws._sources import ARRAYS, KINDS, ROWS, TABLE, Shuffled, knows
+from tests.laws._sources import ARRAYS, KINDS, ROWS, TABLE, Shuffled, supports
 
 #: what runs in `make test`: every model on these kinds, and these models on every kind
 FEW_KINDS = ("Parquet file", "CSV", "DuckDB file")
@@ -51,7 +51,7 @@ def pairs(*, few: bool) -> Iterator[tuple[str, str]]:
         for kind in KINDS:
             if kind == "svmlight" and name in NOT_SPARSE:
                 continue
-            if knows(kind, case.inputs) and few == (name in FEW_MODELS or kind in FEW_KINDS):
+            if supports(kind, case.inputs) and few == (name in FEW_MODELS or kind in FEW_KINDS):
                 yield name, kind
 
 

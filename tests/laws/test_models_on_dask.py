@@ -17,7 +17,7 @@ import mercer
 from mercer.matrices import streamed
 from tests.engines._clusters import cluster_of
 from tests.laws._models import MODELS, Case, learnt
-from tests.laws._sources import ARRAYS, KINDS, TABLE, knows
+from tests.laws._sources import ARRAYS, KINDS, TABLE, supports
 
 FEW = ("GaussianNB", "NaiveBayes", "Ridge", "logistic", "table")
 #: that take an array of numbers
@@ -61,7 +61,7 @@ def on_processes() -> Iterator[tuple[str, str]]:
     """Test what is sent to workers: all models, and pieces of the different kinds of sources."""
     yield from ((name, "Parquet folder") for name in MODELS)
     for kind in ("CSV folder", "JSON lines", "DuckDB relation", "SQLite", "function of frames", "memory map"):
-        yield from ((name, kind) for name in FEW if knows(kind, MODELS[name].inputs))
+        yield from ((name, kind) for name in FEW if supports(kind, MODELS[name].inputs))
 
 
 @pytest.mark.slow

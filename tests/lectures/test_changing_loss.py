@@ -49,7 +49,7 @@ def test_probabilities_follow_other_costs_and_priors_without_a_refit(model):
 
 
 def test_lms_must_be_refitted():
-    """Its boundary is that of the old loss. Rows weighted by their costs give another, for this loss alone."""
+    """The boundary of LMS is that of the old loss; rows weighted by costs give another, for this loss alone."""
     fitted = LinearThreshold(rule="lms").fit(X, Y)
     with pytest.raises(ScoresOnlyError, match="fitted anew"):
         Decision(fitted, costs=COSTS).predict(NEW)

@@ -45,7 +45,7 @@ def with_ones(X: Any) -> Any:
 
 
 def test_units_of_the_lecture_are_threshold_units() -> None:
-    """Its weights for conjunctions and at-least-m-of-n; and 2x3 + x1 + x4 ≥ 3, which it says does not exist."""
+    """Weights of the lecture for conjunctions, at-least-m-of-n, and 2x3 + x1 + x4 ≥ 3, which it says has none."""
     units = {
         "x1 ∧ x3 ∧ x4": ([1, 0, 1, 1], 3),
         "x1 ∧ ¬x3 ∧ x4": ([1, 0, -1, 1], 2),
@@ -82,7 +82,7 @@ def test_on_functions_that_no_unit_can_express_the_perceptron_stops_with_the_pro
 
 @pytest.mark.parametrize("function", ["x1 ∧ x3 ∧ x4", "x1 ∧ ¬x3 ∧ x4"])
 def test_lms_puts_the_corners_of_a_conjunction_exactly_on_the_threshold(function: str) -> None:
-    """So that it does not learn it: rounding decides. The normal equations have u = 0 there."""
+    """The normal equations have u = 0 there, so that rounding decides and the function is not learnt."""
     y = LEARNABLE[function]
     model = LinearThreshold("lms", tol=1e-12, max_iter=5000).fit(CORNERS, y)
     assert_allclose(model.decision_function(CORNERS[y]), 0.0, atol=1e-9)

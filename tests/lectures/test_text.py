@@ -29,7 +29,7 @@ BETA = {
 
 
 def test_naive_bayes_from_the_words_of_documents() -> None:
-    """From strings to 3/4 · (3/7)³ · (1/14)² and 1/4 · (2/9)³ · (2/9)²."""
+    """Compute 3/4 · (3/7)³ · (1/14)² and 1/4 · (2/9)³ · (2/9)² from strings."""
     model = make_pipeline(CountVectorizer(), MultinomialNB(alpha=1)).fit(DOCUMENTS, CLASSES)
     words, bayes = model[0], model[1]
     found = dict(zip(words.get_feature_names_out(), np.exp(bayes.feature_log_prob_).T, strict=True))

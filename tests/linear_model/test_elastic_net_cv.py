@@ -45,7 +45,7 @@ def test_without_absolute_values_there_is_no_largest_penalty() -> None:
 
 
 def test_errors_of_folds_are_those_of_their_optimum() -> None:
-    """Also if coefficients of zero are within the tolerance, which leaves errors of its root."""
+    """Coefficients of zero are within the tolerance, which leaves errors of its square root."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 10))
     y = X[:, 0] - 2 * X[:, 3] + 0.5 * rng.normal(size=300)

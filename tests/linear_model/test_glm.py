@@ -390,7 +390,7 @@ def test_figures_of_tiny_responses_give_no_warnings() -> None:
 
 
 def test_a_kernel_model_of_tiny_counts() -> None:
-    """Their curvature divides the penalty, and is as good as 0."""
+    """The curvature of tiny counts divides the penalty, and is practically 0."""
     model = GLM("poisson", kernel="rbf", penalty=L2(1.0)).fit(np.arange(4.0)[:, None], np.array([1, 2, 0, 1]) * 5e-324)
     assert np.isfinite(model.predict(np.arange(4.0)[:, None])).all()
 

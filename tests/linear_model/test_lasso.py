@@ -201,7 +201,7 @@ def test_a_warm_start_takes_no_step() -> None:
 
 @pytest.mark.parametrize("spoilt", [np.nan, np.inf])
 def test_coefficients_of_nan_are_refused_as_a_start(spoilt: float) -> None:
-    """They came back as they were, under a certificate that held."""
+    """Such coefficients were formerly returned unchanged, with a certificate that held."""
     X, y = draw(40, 5)
     model = Lasso(0.1, warm_start=True).fit(X, y)
     model.coef_[0] = spoilt

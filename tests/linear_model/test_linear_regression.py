@@ -126,7 +126,7 @@ def test_more_coefficients_than_rows_are_reported() -> None:
 
 
 def test_digits_that_scikit_learn_loses_are_kept() -> None:
-    """Its default tol=1e-6 cuts off directions by their units: the third coefficient is lost, not so here."""
+    """scikit-learn's default tol=1e-6 cuts off directions by their units and loses the third coefficient."""
     X, _ = draw(50, 3)
     X = (X - X.mean(axis=0)) * [1.0, 1.0, 1e-8]
     y = X @ [1.0, 2.0, 1e8]
@@ -262,7 +262,7 @@ def test_an_interrupted_fit_keeps_the_best_coefficients(monkeypatch: pytest.Monk
 
 
 def test_singular_values_beyond_single_precision() -> None:
-    """As in scikit-learn they are infinite, without a warning."""
+    """Singular values are infinite, as in scikit-learn, without a warning."""
     X = np.arange(12, dtype=np.float32).reshape(6, 2) ** 2
     model = LinearRegression().fit(X, np.arange(6.0), sample_weight=np.full(6, 1e150))
     assert model.singular_.dtype == np.float32

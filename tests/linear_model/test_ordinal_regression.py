@@ -30,7 +30,7 @@ def test_without_a_penalty_it_agrees_with_statsmodels() -> None:
 
 
 def test_the_penalised_likelihood_is_stationary() -> None:
-    """By differences of the objective as the probabilities give it, which share no code with the fit's gradient."""
+    """Differentiate the objective numerically from the probabilities, which share no code with the fit's gradient."""
     weight = RNG.integers(1, 4, size=600)
     model = OrdinalRegression(C=0.05).fit(X, Y, sample_weight=weight)
 

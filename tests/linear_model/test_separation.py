@@ -235,7 +235,7 @@ def test_rows_that_do_not_fit_into_memory_are_not_copied(family: str) -> None:
 
 @pytest.mark.parametrize("power", [1.1, 1.5, 1.9])
 def test_a_level_without_events_has_a_coefficient_of_minus_infinity(power: float) -> None:
-    """As for counts."""
+    """Separation of amounts is found as for counts."""
     rng = np.random.default_rng(0)
     claims, region = rng.poisson(0.4, 412), np.repeat(["a", "b", "c"], [200, 200, 12])
     y = np.where(region == "c", 0.0, rng.gamma(2.0 * np.maximum(claims, 1), 100.0) * (claims > 0))

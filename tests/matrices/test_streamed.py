@@ -15,7 +15,7 @@ from mercer.families.response import Response
 from mercer.matrices import DenseDesign, Observations
 from mercer.matrices.streamed import Responses, Survey
 from mercer.stats.quadratic import QuadraticExpansion
-from tests.matrices._streamed import of_numbers, seen
+from tests.matrices._streamed import of_numbers, sample_chunk
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -32,7 +32,7 @@ def of_labels(survey: Survey) -> Responses:
 def streamed(labels: bool) -> Any:
     y = LABELS if labels else COUNTS
     source = MemorySource(X, y, W, OFFSET, rows=70)
-    return observe(source, seen, of_labels if labels else of_numbers, labels=labels, intercept=True)
+    return observe(source, sample_chunk, of_labels if labels else of_numbers, labels=labels, intercept=True)
 
 
 def held(labels: bool, coordinates: Any) -> Observations:

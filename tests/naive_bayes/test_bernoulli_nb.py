@@ -115,15 +115,15 @@ def test_a_fit_to_samples_with_the_threshold_recovers_the_model(data, threshold)
 
 
 @pytest.fixture
-def ones_with_holes(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def binary_rows_with_gaps(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Columns that are always there, where they are not missing, and weights that add up differently without holes."""
     X = np.where(rng.random((60, 8)) < 0.3, np.nan, 1.0)
     return X, np.arange(60) % 2, rng.random(60)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-def test_a_column_that_is_always_present_is_certain_for_any_weights(ones_with_holes, kind):
-    X, y, weight = ones_with_holes
+def test_a_column_that_is_always_present_is_certain_for_any_weights(binary_rows_with_gaps, kind):
+    X, y, weight = binary_rows_with_gaps
     model = BernoulliNB(alpha=0.0).fit(kind(X), y, weight)
     assert (np.exp(model.feature_log_prob_) <= 1).all()
     assert np.isneginf(model.predict_joint_log_proba(np.zeros((1, 8)))).all()
@@ -131,8 +131,8 @@ def test_a_column_that_is_always_present_is_certain_for_any_weights(ones_with_ho
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-def test_rows_with_columns_that_are_always_present_can_be_forgotten(ones_with_holes, kind):
-    X, y, weight = ones_with_holes
+def test_rows_with_columns_that_are_always_present_can_be_forgotten(binary_rows_with_gaps, kind):
+    X, y, weight = binary_rows_with_gaps
     for gone in range(1, 40):
         left = BernoulliNB().fit(kind(X), y, weight).forget(kind(X[:gone]), y[:gone], weight[:gone])
         alone = BernoulliNB().fit(kind(X[gone:]), y[gone:], weight[gone:])

@@ -150,7 +150,7 @@ def test_a_category_of_rows_without_weight_counts_as_in_scikit_learn(data):
 
 @pytest.mark.parametrize("code", [1e8, 3e9, 2**40])
 def test_identifiers_are_refused_as_codes(data, code):
-    """They would not fit into the codes, nor their counts into memory."""
+    """Identifiers would not fit into the codes, nor their counts into memory."""
     X, y = data
     model = CategoricalNB().fit(X, y)
     wrong = np.array([[0, 1, 2], [1, code, 0]])

@@ -60,7 +60,7 @@ def test_variance_smoothing_uses_all_rows_learnt_so_far(data):
 
 
 def test_weights_enter_variance_smoothing_only_through_the_variances(data, rng):
-    """As in scikit-learn, epsilon_ is of the rows as such; so also after pieces, merging and forgetting."""
+    """As in scikit-learn, epsilon_ uses unweighted rows, also after batches, merging and forgetting."""
     X, y = data
     weight = rng.random(len(y))
     epsilon = Reference(var_smoothing=0.5).fit(X, y, weight).epsilon_

@@ -202,7 +202,7 @@ def test_rows_without_weight_may_be_arbitrarily_far_away(shape: tuple[int, int])
 
 
 def test_one_row_of_the_largest_numbers_has_all_the_weight() -> None:
-    """Its triangle has no rows, so that nothing is explained."""
+    """The triangle has no rows, so that nothing is explained."""
     X = np.full((6, 2), np.finfo(float).max)
     rows = LeastSquaresRows(X, np.ones((6, 1)), np.eye(6)[0])
     assert every_error(decompose(rows, intercept=True, stable=True)).shape == (6, 1, len(ALPHAS))

@@ -59,7 +59,7 @@ def test_the_minimum_of_classes_is_that_of_newtons_method_on_all_columns() -> No
 
 
 def test_the_certificate_agrees_with_newtons_method_on_all_columns() -> None:
-    """Also away from the minimum, and where part of the gradient is not a combination of rows."""
+    """The formulas also hold away from the minimum, and if part of the gradient is not a combination of rows."""
     problem = of_counts()
     away = np.linspace(-1e-3, 1e-3, problem.n_columns)
     whole = newton.solve(problem, away, tolerance=1e-9, most_steps=0)

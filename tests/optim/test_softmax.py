@@ -201,7 +201,7 @@ def test_the_certificate_measures_the_distance_from_the_end_of_the_search() -> N
 @pytest.mark.parametrize("whitened", [1500, 0])
 @pytest.mark.parametrize("known", [True, False])
 def test_streamed_rows_have_the_optimum_of_rows_in_memory(whitened: int, known: bool) -> None:
-    """From the fit to the rows in memory and from the null model, and with their curvature or without."""
+    """Start from the fit to the rows in memory and from the null model, with and without their curvature."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     codes = np.argmax(X + rng.gumbel(size=(400, 3)), axis=1)

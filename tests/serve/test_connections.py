@@ -78,7 +78,7 @@ class Slow:
 
 
 def test_a_complete_request_has_no_time_limit() -> None:
-    """Its body is a matter of the gate, and its answer one of the model."""
+    """The time of the body is limited by the gate, and that of the answer by the model."""
     with served(Slow(), http=timely_protocol(SOON)) as client, connection(client) as made:
         made.sendall(HEAD)
         time.sleep(2 * SOON)
@@ -87,7 +87,7 @@ def test_a_complete_request_has_no_time_limit() -> None:
 
 
 def test_a_new_connection_replaces_an_idle_one() -> None:
-    """And of none whose request is being answered."""
+    """Connections whose request is being answered are not replaced."""
     model = Slow()
     with served(model, http=timely_protocol(20, most=2)) as client, connection(client) as asking:
         asking.sendall(HEAD + b'[{"x0": 3}]')
@@ -149,7 +149,7 @@ serve(m.LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0]), port=0, ready=lambda
 
 
 def test_more_connections_than_the_process_may_open() -> None:
-    """They are taken at the price of those before them, and without a word in the log for each."""
+    """New connections replace earlier ones, without a line in the log for each."""
     pytest.importorskip("resource")
     with ExitStack() as stack:
         process = stack.enter_context(

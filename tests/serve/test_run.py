@@ -46,7 +46,7 @@ def test_invalid_addresses_are_refused() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1"])
 def test_the_server_answers_to_its_own_address(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And to no name of another site, by which that could reach it."""
+    """Names of other sites, through which they could reach the server, are refused."""
     urls: list[str] = []
 
     async def ask(app: Any) -> None:

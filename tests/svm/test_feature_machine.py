@@ -165,7 +165,7 @@ def test_ctrl_c_between_two_rounds_does_not_count_the_intercept_twice(
 
 
 def test_features_of_any_size_are_the_same_rows() -> None:
-    """They are divided where squares are far from 1, and say so."""
+    """Features are scaled if their squares are far from 1, and the plan reports it."""
     psi = np.random.default_rng(0).normal(size=(6, 3))
     for size in (1e-9, 1.0, 1e9):
         rows = FeatureRows.of(size * psi)

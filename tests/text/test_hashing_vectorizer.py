@@ -24,7 +24,7 @@ def test_the_column_and_sign_of_a_term() -> None:
 
 
 def test_terms_that_cancel_stay_as_zeros() -> None:
-    """As in scikit-learn: an entry that was summed to 0 is stored."""
+    """Entries that sum to 0 are stored, as in scikit-learn."""
     vectorizer = HashingVectorizer(n_features=1, norm=None)
     signs = {word: vectorizer.transform([word]).data[0] for word in ("the", "cat", "sat", "mat", "dog", "on")}
     one, other = (next(word for word, value in signs.items() if value == sign) for sign in (1, -1))

@@ -1,4 +1,4 @@
-"""From documents to terms, as scikit-learn's analyzers cut them."""
+"""Tests of the terms of documents, which agree with scikit-learn's analyzers."""
 
 from __future__ import annotations
 

@@ -172,12 +172,12 @@ def test_persisted_blocks_are_not_recomputed_and_shared_ones_are_computed_once(c
 def test_a_large_state_reaches_the_partitions(client: Client) -> None:
     with client.as_current():
         shifted = fold(
-            functools.partial(beside, np.ones(100_000)), of_collection(da.from_array(X, chunks=10)), operator.add
+            functools.partial(add_state, np.ones(100_000)), of_collection(da.from_array(X, chunks=10)), operator.add
         )
     np.testing.assert_allclose(shifted, (X + 1).sum(axis=0), rtol=1e-12)
 
 
-def beside(state: Any, chunk: Chunk) -> Any:
+def add_state(state: Any, chunk: Chunk) -> Any:
     return (chunk.X + state[0]).sum(axis=0)
 
 

@@ -57,7 +57,7 @@ def objective(made: KernelProblem, alpha: Any, b: Any) -> float:
 @pytest.mark.parametrize("in_memory", [True, False])
 @pytest.mark.parametrize("strength", [1.0, 1e-2])
 def test_the_dual_coefficients_are_slopes(name: str, intercept: bool, in_memory: bool, strength: float) -> None:
-    """By the representer theorem Σ αᵢ k(·, xᵢ) = −Σ gᵢ k(·, xᵢ)/λ, and Σ g = 0 by the intercept."""
+    """Representer theorem: Σ αᵢ k(·, xᵢ) = −Σ gᵢ k(·, xᵢ)/λ, and Σ g = 0 by the intercept."""
     made = problem(name, in_memory=in_memory, strength=strength, intercept=intercept)
     solution = solve(made)
     assert solution.certificate.holds
@@ -96,7 +96,7 @@ def test_the_objective_never_rises(name: str) -> None:
 
 @EACH
 def test_the_certificate_belongs_to_the_returned_point(name: str) -> None:
-    """Its value measures the distance to the optimum, and the certificate of an early stop does not hold."""
+    """The value measures the distance to the optimum, and the certificate of an early stop does not hold."""
     made = problem(name)
     early = solve(made, most_steps=1, tolerance=1e-12)
     best = solve(made, tolerance=1e-10)

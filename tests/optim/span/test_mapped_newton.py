@@ -81,7 +81,7 @@ def written_out(map: Any, *, intercept: bool = True) -> Any:
 
 
 def gradient(problem: MappedProblem, Z: Any, w: Any) -> Any:
-    """By the features written out."""
+    """Return the gradient for explicit features."""
     slopes, _ = problem.losses.slopes(Z @ w)
     return Z.T @ slopes + problem.strengths * np.vstack(
         [w[: problem.design.n_features], 0 * w[problem.design.n_features :]]

@@ -219,7 +219,7 @@ def test_small_charts_are_arranged_in_columns(browser: Any, file: Path, width: i
 
 @pytest.mark.parametrize("width", [1280, 1000])
 def test_a_leaderboard_fits_without_scrolling(browser: Any, tmp_path: Path, width: int) -> None:
-    """As wide as those of a comparison are: four measures with intervals, times, bytes, and models with options."""
+    """A leaderboard as wide as that of a comparison: four measures with intervals, times, bytes, and model options."""
     names = ("log loss", "accuracy", "AUC", "calibration error", "fit s", "predict s", "size")
     model = "GaussianDiscriminant(covariance='shared full', shrinkage=0.1)"
     row = (

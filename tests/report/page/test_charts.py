@@ -27,7 +27,7 @@ def of_class(figure: ElementTree.Element, name: str) -> list[ElementTree.Element
     return [element for element in figure.iter() if name in element.get("class", "").split()]
 
 
-def told(figure: ElementTree.Element) -> list[dict[str, Any]]:
+def marks_of(figure: ElementTree.Element) -> list[dict[str, Any]]:
     (script,) = of_class(figure, "values")
     marks: list[dict[str, Any]] = json.loads(script.text or "")["marks"]
     return marks
@@ -45,7 +45,7 @@ def test_gaps_break_a_line_and_a_point_between_two_gaps_is_drawn() -> None:
     (line,) = of_class(figure, "line")
     assert line.get("d", "").count("M") == 3
     assert "h0" in line.get("d", "")
-    assert told(figure)[0]["y"] == ["1", "2", "3", "4", "5"]
+    assert marks_of(figure)[0]["y"] == ["1", "2", "3", "4", "5"]
 
 
 def test_a_band_ends_with_either_of_its_sides() -> None:
@@ -58,9 +58,9 @@ def test_a_band_ends_with_either_of_its_sides() -> None:
 
 
 def test_higher_values_are_drawn_higher_and_names_start_at_the_top() -> None:
-    first, second = told(drawn(PointCloud("a", [0, 1], [5, 9])))[0]["py"]
+    first, second = marks_of(drawn(PointCloud("a", [0, 1], [5, 9])))[0]["py"]
     assert first > second
-    first, second = told(drawn(Bars("a", ("p", "q"), [5, 9])))[0]["py"]
+    first, second = marks_of(drawn(Bars("a", ("p", "q"), [5, 9])))[0]["py"]
     assert first < second
 
 
@@ -75,19 +75,19 @@ def test_bars_begin_at_0_and_go_both_ways() -> None:
 
 def test_bars_of_several_kinds_do_not_overlap() -> None:
     figure = drawn(*(Bars(name, ("p", "q"), [1, 2]) for name in "abc"))
-    places = sorted(place for mark in told(figure) for place in mark["py"])
+    places = sorted(place for mark in marks_of(figure) for place in mark["py"])
     assert min(b - a for a, b in pairwise(places)) >= 9
 
 
 def test_values_are_drawn_with_their_intervals_and_labels() -> None:
-    mark = told(drawn(PointCloud("a", [1], [0.5], ["row 7"], [0.25], [0.75])))[0]
+    mark = marks_of(drawn(PointCloud("a", [1], [0.5], ["row 7"], [0.25], [0.75])))[0]
     assert (mark["between"], mark["labels"]) == (["0.25 to 0.75"], ["row 7"])
 
 
 def test_cells_show_their_numbers_and_are_empty_without_a_value() -> None:
     figure = drawn(Heat("n", ("a", "b"), ("c", "d"), [[1, 2], [math.nan, 4]], ".0f"))
     assert [cell.text for cell in of_class(figure, "inside")] == ["1", "2", "–", "4"]
-    assert told(figure)[0]["v"] == [["1", "2"], ["–", "4"]]
+    assert marks_of(figure)[0]["v"] == [["1", "2"], ["–", "4"]]
 
 
 def test_cells_with_counts_can_have_their_own_shades() -> None:
@@ -108,7 +108,7 @@ def test_neighbouring_cells_of_one_shade_are_one_area() -> None:
 def test_classes_and_points_of_the_same_name_have_the_same_colour() -> None:
     heat = Heat("decision", [0, 1], [0, 1, 2], [[1, 0]], classes=("no", "yes"))
     figure = drawn(heat, PointCloud("yes", [0.5], [0.5]), PointCloud("no", [1.5], [0.5]))
-    series = {mark["name"]: mark["series"] for mark in told(figure) if mark["kind"] == "points"}
+    series = {mark["name"]: mark["series"] for mark in marks_of(figure) if mark["kind"] == "points"}
     assert series == {"yes": 1, "no": 0}
     assert [item.get("data-series") for item in figure.iter("li")] == ["0", "1"]
 
@@ -119,7 +119,7 @@ def test_one_series_has_no_legend_and_lines_without_a_name_are_not_listed() -> N
 
 def test_many_points_are_thinned_and_the_ends_are_kept() -> None:
     figure = drawn(Line("a", np.arange(10_001), np.arange(10_001)), limits=PageLimits(line=50))
-    shown = told(figure)[0]["x"]
+    shown = marks_of(figure)[0]["x"]
     assert len(shown) == 50
     assert (shown[0], shown[-1]) == ("0", "10,000")
 
