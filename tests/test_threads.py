@@ -27,7 +27,7 @@ def _four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def two_blas_threads() -> Iterator[None]:
-    """The tests run with one, from which nothing could be seen."""
+    """Use two BLAS threads, because the test run has one."""
     with threadpool_limits(2, user_api="blas"):
         yield
 

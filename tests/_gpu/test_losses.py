@@ -1,4 +1,4 @@
-"""Losses on tensors are those of `_jit`, with all their digits."""
+"""Losses on tensors agree with the compiled loops to all digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of tiles with themselves: what NumPy says they are, for every width and any number of rows."""
+"""Products of tiles with themselves agree with NumPy, for every width and any number of rows."""
 
 from __future__ import annotations
 

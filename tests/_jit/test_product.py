@@ -1,4 +1,4 @@
-"""Products of matrices: what NumPy says they are, for every size, order and precision."""
+"""Products of matrices agree with NumPy, for every size, order and precision."""
 
 from __future__ import annotations
 

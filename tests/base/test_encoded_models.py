@@ -1,4 +1,4 @@
-"""Every model takes encoded rows, and is the model of the columns written out."""
+"""Every model accepts encoded rows, and agrees with the model of one-hot columns."""
 
 from __future__ import annotations
 

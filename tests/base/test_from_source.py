@@ -1,4 +1,4 @@
-"""Every estimator takes a source: those that need all rows together read them into memory, where they fit."""
+"""Every estimator accepts a source: those that need all rows together read them into memory if they fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A race times what it says it times, and compares what it says it compares."""
+"""Tests of races: measured calls, ratios, and the comparison of answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Geometric means over workloads, each with one say; the fastest rival of each task; what was missed by name."""
+"""Geometric means over workloads of equal weight, the fastest rival of each task, and the names of missed targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A clock that rings in the middle of whatever is being done."""
+"""Tests of the alarm that interrupts running work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every check fires where it should, is silent where it should be, and is documented."""
+"""Every check fires on data with its problem, is silent otherwise, and is documented."""
 
 from __future__ import annotations
 

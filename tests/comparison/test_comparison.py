@@ -1,4 +1,4 @@
-"""The object behind the page."""
+"""Tests of the result object of a comparison."""
 
 from __future__ import annotations
 

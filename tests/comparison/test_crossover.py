@@ -1,4 +1,4 @@
-"""Where two curves cross."""
+"""Tests of the size at which two curves cross."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A limit of time is kept."""
+"""Tests of the time limit of a comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows to fit to and rows to score on have nothing to do with each other."""
+"""Tests of splits: training rows and test rows share nothing."""
 
 from __future__ import annotations
 

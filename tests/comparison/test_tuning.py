@@ -1,4 +1,4 @@
-"""A search that sees nothing but the rows of the fit."""
+"""Tests of a search that uses only the rows of the fit."""
 
 from __future__ import annotations
 

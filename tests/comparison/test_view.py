@@ -1,4 +1,4 @@
-"""Samples of rows, and sections that look at no more than these."""
+"""Samples of rows, and sections that use only the sample."""
 
 from __future__ import annotations
 

@@ -418,7 +418,7 @@ def test_plots_are_drawn(X: np.ndarray) -> None:
 
 
 def test_the_order_of_rows_with_equal_values_and_different_weights_does_not_matter() -> None:
-    """The quartiles that the widths of bins come from are those of the weights, whichever row comes first."""
+    """The quartiles that determine the widths of bins use the weights, in any order of rows."""
     x, weight = np.repeat(np.arange(6.0), [3, 1, 8, 4, 3, 1])[:, None], np.array([1, 1, 3, 3, 1] * 4)
     model = HistogramDensity("freedman-diaconis").fit(x, sample_weight=weight)
     turned = HistogramDensity("freedman-diaconis").fit(x[::-1], sample_weight=weight[::-1])

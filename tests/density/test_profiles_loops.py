@@ -86,7 +86,7 @@ def test_a_lift_prevents_underflow_far_away(kind: type) -> None:
 
 @every_kernel
 def test_profiles_at_the_ends_of_their_range(kind: type) -> None:
-    """The uniform kernel is on the closed ball; the others have come to 0 at its edge."""
+    """The uniform kernel is supported on the closed ball; the others are 0 at its edge."""
     kernel = kind()
     assert sum_loops.profile(kernel, 0.0, 0.0) == pytest.approx(1, rel=3e-16)
     if kind not in ENDLESS:

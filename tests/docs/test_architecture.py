@@ -19,7 +19,7 @@ PAGE = REPOSITORY / "docs" / "architecture.md"
 
 
 class Walk(NamedTuple):
-    """A section of the page: what is run, and the places it is said to come by."""
+    """Section of the page: the code to run, and the functions that it visits."""
 
     title: str
     language: str

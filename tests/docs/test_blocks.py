@@ -35,7 +35,7 @@ def test_blocks_that_are_not_run_are_listed_here() -> None:
 
 @EVERY_PAGE
 def test_every_excuse_belongs_to_a_block(page: Page) -> None:
-    """A comment that is spelt a little differently would excuse nothing, or something else."""
+    """A misspelt comment would excuse nothing, or something else."""
     excused = [block for block in page.blocks if block.excuse]
     assert len(excused) == len(re.findall(r"<!--\s*not run", page.text))
 

@@ -1,4 +1,4 @@
-"""The site: it builds without a warning and fetches nothing; its reference has every public name with an example."""
+"""Tests of the site: it builds without a warning, fetches nothing, and its reference has every public name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An exported model says what the model says: every model, in every language, on real rows with gaps."""
+"""An exported model agrees with the original: every model, in every language, on real rows with gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The histogram: where its edges come from, and what lies on and beyond them."""
+"""The histogram: its edges, and values on and beyond them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ FREE = f.NegativeBinomial()
 
 
 def counts_of(*columns: np.ndarray) -> SimpleNamespace:
-    """A stand-in for the statistic of one group."""
+    """Substitute for the statistic of one group."""
     histograms = [np.unique(column, return_counts=True) for column in columns]
     return SimpleNamespace(
         weight=np.array([[float(len(column)) for column in columns]]),

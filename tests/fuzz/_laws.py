@@ -116,7 +116,7 @@ def close(one: dict[str, Any], other: dict[str, Any], digits: float) -> None:
 
 
 def survives(subject: Subject, option: int, case: Case) -> str:
-    """A fit succeeds, and then the model answers, travels and is certified; or it says why not, and nothing changed."""
+    """Check that a fit succeeds and its model predicts, is stored and certified, or fails without side effects."""
     model = subject.model(option)
     before = None
     known = replace(KNOWN, target=subject.tame_targets[0])

@@ -701,7 +701,7 @@ STEEP = (steep_gamma, steep_compound, steep_poisson)
 
 
 def is_true(claim_of: Callable[[Rows], Claim], rows: Rows) -> str:
-    """The certificate holds, and nothing lower is found; or it does not hold."""
+    """Check that a certificate holds and no lower objective is found, or that it does not hold."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -1,4 +1,4 @@
-"""The numbers of statsmodels, on the data sets that come with it."""
+"""Agreement with statsmodels, on its own data sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are standard normal each by itself, and spread evenly together."""
+"""Directions are standard normal rows that are evenly spread together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fast transform is the product with the matrix written out."""
+"""The fast transform agrees with the product with the Hadamard matrix."""
 
 from __future__ import annotations
 

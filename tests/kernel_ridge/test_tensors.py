@@ -1,4 +1,4 @@
-"""Kernel models of tensors are those of the same arrays."""
+"""Kernel models of tensors agree with those of arrays."""
 
 from __future__ import annotations
 

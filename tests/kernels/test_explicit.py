@@ -1,4 +1,4 @@
-"""Feature maps written out: how many features there are, and which."""
+"""Explicit feature maps: the number of features and their values."""
 
 from __future__ import annotations
 

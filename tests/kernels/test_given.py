@@ -1,4 +1,4 @@
-"""A matrix in memory has the face of one that is made."""
+"""A matrix in memory has the interface of a computed one."""
 
 from __future__ import annotations
 

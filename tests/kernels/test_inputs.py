@@ -1,4 +1,4 @@
-"""Bad input is one typed error that names the culprit."""
+"""Invalid input gives one typed error that names the cause."""
 
 from __future__ import annotations
 

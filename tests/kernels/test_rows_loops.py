@@ -1,4 +1,4 @@
-"""Rows of a kernel matrix, added up."""
+"""Sums of rows of a kernel matrix."""
 
 from __future__ import annotations
 

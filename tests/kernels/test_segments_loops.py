@@ -1,4 +1,4 @@
-"""Runs of numbers: the same number for the same run and no other, and what is counted."""
+"""Runs of numbers: equal runs have equal numbers, and runs are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers: scikit-learn's, and those of a double loop over pairs of rows, wherever the rows lie."""
+"""Kernel values agree with scikit-learn and with a double loop over pairs of rows at any distance from the origin."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_an_offset_of_all_rows_changes_no_distance(kernel: k.Kernel, offset: flo
 
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)
 def test_two_far_clusters_keep_the_digits_within_each(kernel: k.Kernel) -> None:
-    """The mean lies between them, so that rows stay far from 0 whatever is taken away."""
+    """The mean lies between the clusters, so that rows stay far from 0 after any shift."""
     coarse = np.round(X * 64) / 64
     both = np.vstack([coarse - 1e6, coarse + 1e6])
     expected = kernel(coarse)

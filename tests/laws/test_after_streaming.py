@@ -1,4 +1,4 @@
-"""A model of a source is a model like any other: it forgets, merges, is saved; and what was skipped is not in it."""
+"""Streamed models forget, merge and are saved like any other, and do not contain skipped rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fit of a file that is five times larger than the memory it may take."""
+"""Fits of a file that is five times larger than the permitted memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On a Dask cluster, whatever the number of workers, models are those of the rows in memory."""
+"""Models fitted on a Dask cluster with any number of workers agree with those of rows in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Working coordinates: near the data whatever its size, and nothing lost on the way there and back."""
+"""Working coordinates: close to the data at any scale, and without loss in either direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An encoded matrix is the array that it stands for, in every way but its size."""
+"""An encoded matrix behaves like the array it represents, except for its size."""
 
 from __future__ import annotations
 

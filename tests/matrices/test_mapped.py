@@ -1,4 +1,4 @@
-"""Rows seen through a feature map: products by tiles are those of the features written out."""
+"""Mapped rows: products by tiles agree with explicit features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of tensors seen through a map: products are those of the features written out."""
+"""Mapped rows of tensors: products agree with explicit features."""
 
 from __future__ import annotations
 

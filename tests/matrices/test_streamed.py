@@ -1,4 +1,4 @@
-"""Streamed observations answer what solvers ask as those in memory do."""
+"""Streamed observations have the interface of observations in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BernoulliNB: thresholds, missing values, and absence that speaks."""
+"""BernoulliNB: thresholds, missing values, and the evidence of absent columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CategoricalNB: categories that come, go, are missing or were never seen."""
+"""CategoricalNB: categories that appear later, disappear, are missing or unseen."""
 
 from __future__ import annotations
 

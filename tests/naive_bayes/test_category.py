@@ -1,4 +1,4 @@
-"""Naive Bayes with categories among its columns: levels that are declared, come later, go, or were never seen."""
+"""Naive Bayes with categorical columns: levels that are declared, appear later, disappear, or are unseen."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_the_next_request_of_a_connection_has_the_same_time() -> None:
 
 
 class Slow:
-    """A model that takes longer to answer than a head may take to come."""
+    """Model that takes longer to answer than the limit for headers."""
 
     n_features_in_ = 1
 

@@ -35,7 +35,7 @@ def test_the_page_makes_no_other_requests() -> None:
 
 
 def opened(browser: Any, url: str, **options: Any) -> tuple[Any, list[str]]:
-    """A page, and what it complained about; 401 is what the browser itself says of a page behind a token."""
+    """Page with its console messages, except for the browser's own message about status 401."""
     page = browser.new_page(**options)
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)

@@ -1,4 +1,4 @@
-"""The sample is the same however rows are cut and ordered, and says how often each row occurs."""
+"""The sample does not depend on blocks and order of rows, and has the count of each row."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_intensity_after_merging_and_forgetting() -> None:
 
 
 def test_intensity_of_a_shared_covariance() -> None:
-    """The rows, each taken from its class mean, are one data set; scaling them again changes nothing."""
+    """Centred by class means, the rows are one data set; scaling them again has no effect."""
     x, groups = draw(400, 6)
     moments = FourthMoments.zero(2, 6).update(x, groups)
     centred = x - moments.moments.mean[groups]

@@ -1,4 +1,4 @@
-"""The laws of every statistic on small, awkward data: ties, constant columns, empty groups, nothing but gaps."""
+"""The laws of every statistic on small, difficult data: ties, constant columns, empty groups, only missing values."""
 
 from __future__ import annotations
 

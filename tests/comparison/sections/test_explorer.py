@@ -1,4 +1,4 @@
-"""Rows to look at on the page: what columns add is what the model says."""
+"""Rows to inspect on the page: contributions of columns add up to the prediction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of real tables, with facts that are known of these."""
+"""Pages of real tables, with known facts about them."""
 
 from __future__ import annotations
 
