@@ -1,4 +1,4 @@
-"""Someone who presses Ctrl-C: during a function, during one of its calls, or while told how far a search is."""
+"""Helpers that simulate Ctrl-C: during a function, during one of its calls, or in a progress callback."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Returned = TypeVar("Returned")
 
 
 def interrupt(*_: Any, **__: Any) -> NoReturn:
-    """What stands for a function during which the user presses Ctrl-C."""
+    """Replacement of a function during which the user presses Ctrl-C."""
     raise KeyboardInterrupt
 
 
@@ -40,7 +40,7 @@ def stop_at(step: int) -> Callable[..., None]:
 
 
 def stop_at_iteration(iteration: int) -> Callable[[Any], None]:
-    """As `stop_at`, where what is told is one object with its `iterations`."""
+    """Interrupt like `stop_at`, for callbacks that receive one object with `iterations`."""
 
     def stop(progress: Any) -> None:
         if progress.iterations >= iteration:

@@ -1,4 +1,4 @@
-"""What tests share: real data, a browser, pictures without a window, and one cache of compiled loops for the run."""
+"""Shared fixtures: real data, a browser, plots without a window, and one cache of compiled loops per run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """From here on there is garbage, but not among the tests themselves."""
+    """Enable the garbage collector, and exclude the collected tests from it."""
     gc.freeze()
     gc.enable()
 

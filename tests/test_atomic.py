@@ -15,7 +15,7 @@ from mercer._atomic import write_atomically
 from mercer._errors import MissingModelFileError, WriteError
 
 
-def test_what_was_written_is_there(tmp_path: Path) -> None:
+def test_a_written_file_has_its_content(tmp_path: Path) -> None:
     for name, content in {"text": "grün", "bytes": b"\x00\xff", "parts": iter([b"a", b"b"])}.items():
         write_atomically(tmp_path / name, content)
     assert (tmp_path / "text").read_text(encoding="utf-8") == "grün"
@@ -38,25 +38,25 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path,
     assert (tmp_path / "model").read_text() == "old"
 
 
-def test_no_folder_is_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_folder_gives_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(WriteError, match="cannot be written: no such file or directory"):
         write_atomically(tmp_path / "nowhere" / "model", "new")
 
 
-def test_permissions_are_those_of_the_file_that_was_there(tmp_path: Path) -> None:
+def test_permissions_of_an_existing_file_are_kept(tmp_path: Path) -> None:
     (tmp_path / "model").write_text("old")
     (tmp_path / "model").chmod(0o640)
     write_atomically(tmp_path / "model", "new")
     assert stat.S_IMODE((tmp_path / "model").stat().st_mode) == 0o640
 
 
-def test_a_new_file_has_the_permissions_that_the_user_gives_new_files(tmp_path: Path) -> None:
+def test_a_new_file_has_the_default_permissions_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("by hand")
     write_atomically(tmp_path / "model", "new")
     assert (tmp_path / "model").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
+def test_a_symbolic_link_is_kept_and_its_target_is_written(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     for old in ("", "old"):
         if old:
@@ -78,7 +78,7 @@ def test_a_pipe_is_written_through(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files have no names here")
-def test_an_open_file_by_its_number_is_written_through(tmp_path: Path) -> None:
+def test_a_file_descriptor_is_written_through(tmp_path: Path) -> None:
     with open(tmp_path / "redirected", "wb", buffering=0) as file:
         file.write(b"before, ")
         write_atomically(f"/proc/self/fd/{file.fileno()}", "new")
@@ -87,28 +87,28 @@ def test_an_open_file_by_its_number_is_written_through(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["redirected"]
 
 
-def test_a_file_that_may_not_be_written_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model").write_text("old")
-    monkeypatch.setattr("os.access", lambda path, mode: False)  # whoever runs the tests may write everywhere
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # the user who runs the tests may write everywhere
     with pytest.raises(WriteError, match="permission denied"):
         write_atomically(tmp_path / "model", "new")
     assert (tmp_path / "model").read_text() == "old"
 
 
 @pytest.mark.parametrize("name", ["ü" * 120, "m" * 250])
-def test_a_long_name_is_a_name(tmp_path: Path, name: str) -> None:
+def test_a_long_name_is_accepted(tmp_path: Path, name: str) -> None:
     write_atomically(tmp_path / name, "new")
     assert os.listdir(tmp_path) == [name]
 
 
 @pytest.mark.parametrize("name", ["a\0b", "m" * 300, "", "."])
-def test_a_name_that_is_none_is_a_sentence(tmp_path: Path, name: str) -> None:
+def test_an_invalid_name_gives_a_clear_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(WriteError, match="cannot be written"):
         write_atomically(tmp_path / name, "new")
     assert not os.listdir(tmp_path)
 
 
-def test_an_error_of_whoever_makes_the_content_stays_what_it_is(tmp_path: Path) -> None:
+def test_an_error_while_making_the_content_is_raised_unchanged(tmp_path: Path) -> None:
     def parts() -> Iterator[bytes]:
         yield b"new"
         raise MissingModelFileError("'shard' cannot be read")
@@ -132,7 +132,7 @@ write_atomically(sys.argv[1], parts())
 
 
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="only Linux has files without a name")
-def test_a_process_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_no_partial_file(tmp_path: Path) -> None:
     (tmp_path / "model").write_text("old")
     writer = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path / "model")], stdout=subprocess.PIPE)
     assert writer.stdout is not None

@@ -1,4 +1,4 @@
-"""A line that is left out of coverage has its reason beside it."""
+"""Tests that every line excluded from coverage has a reason in the same place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_every_pragma_has_a_reason() -> None:
 
 
 @pytest.mark.parametrize("left_out", ["", " –", ", so"])
-def test_a_pragma_without_a_reason_leaves_nothing_out(left_out: str) -> None:
+def test_a_pragma_without_a_reason_excludes_nothing(left_out: str) -> None:
     patterns = SETTINGS["report"]["exclude_lines"]
     assert not any(re.search(pattern, f"x = 1  # pragma: no cover{left_out}") for pattern in patterns)
     assert any(re.search(pattern, "x = 1  # pragma: no cover – only on a card") for pattern in patterns)

@@ -14,13 +14,13 @@ PRIVATE = {"RecordError"}
 RAISED = {name for name, thing in vars(_errors).items() if isinstance(thing, type) and issubclass(thing, BaseException)}
 
 
-def test_all_that_users_may_meet_are_there_and_no_other() -> None:
+def test_exactly_the_exceptions_that_users_may_meet_are_public() -> None:
     assert len(RAISED) > 70
     assert set(errors.__all__) == RAISED - PRIVATE
 
 
 @pytest.mark.parametrize("name", errors.__all__)
-def test_what_is_caught_is_what_is_raised(name: str) -> None:
+def test_public_exceptions_are_the_internal_classes(name: str) -> None:
     found = getattr(errors, name)
     assert found is getattr(_errors, name)
     assert found.__doc__

@@ -23,7 +23,7 @@ y = X @ [1.0, -1.0, 0.5] + rng.normal(size=90)
 amounts = np.maximum(0.0, y + 1)
 
 
-def test_another_value_takes_the_place_of_the_one_held() -> None:
+def test_set_params_replaces_the_value() -> None:
     shared = L2(1.0, mean=0.5)
     one, other = GLM(penalty=shared), GLM(penalty=shared)
     assert one.set_params(penalty__strength=5.0, tol=1e-6) is one
@@ -35,7 +35,7 @@ def test_another_value_takes_the_place_of_the_one_held() -> None:
 
 
 @pytest.mark.parametrize("model", [GLM(Tweedie(1.5), penalty=L2(3.0)), GLM(kernel=RBF(gamma=1), penalty=L2(3.0))])
-def test_what_is_inside_is_listed_and_can_be_set_again(model: Any) -> None:
+def test_nested_parameters_are_listed_and_can_be_set(model: Any) -> None:
     listed = model.get_params()
     assert listed["penalty__strength"] == 3.0
     assert "penalty__strength" not in model.get_params(deep=False)
@@ -54,7 +54,7 @@ def test_what_is_inside_is_listed_and_can_be_set_again(model: Any) -> None:
         (GLM(penalty=L2()), {"penalty": None, "penalty__strength": 1}, "penalty is None"),
     ],
 )
-def test_a_parameter_that_is_not_there(model: Any, params: dict[str, Any], sentence: str) -> None:
+def test_an_unknown_parameter_is_refused(model: Any, params: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         model.set_params(**params)
 

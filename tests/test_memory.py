@@ -1,4 +1,4 @@
-"""What is left is the least of what the machine and the groups around the process leave."""
+"""Tests of the available memory: the smallest limit of the machine and of the control groups of the process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mercer._memory import available_bytes, refuse_beyond_memory
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with 1000 KiB left and nothing else to tell."""
+    """A machine with 1000 KiB left and no other limits."""
     monkeypatch.setattr(memory, "PROC", tmp_path / "proc")
     monkeypatch.setattr(memory, "CGROUPS", tmp_path / "cgroup")
     write(tmp_path, {"proc/meminfo": "MemTotal: 5000 kB\nMemAvailable: 1000 kB\n"})
@@ -28,30 +28,30 @@ def write(root: Path, files: dict[str, str]) -> None:
         (root / name).write_text(text)
 
 
-def test_the_machine_says_how_much_it_has_left(machine: Path) -> None:
+def test_the_available_memory_is_read_from_the_system(machine: Path) -> None:
     assert available_bytes() == 1000 * 1024
 
 
-def test_a_nearer_limit_of_a_group_counts_and_its_cache_does_not(machine: Path) -> None:
+def test_the_tightest_limit_of_a_cgroup_counts_and_its_cache_does_not(machine: Path) -> None:
     files = {"memory.max": "5000\n", "memory.current": "4000\n", "memory.stat": "anon 100\ninactive_file 300\n"}
     write(machine, {f"cgroup/job/{name}": text for name, text in files.items()})
     write(machine, {"proc/self/cgroup": "0::/job/step\n", "cgroup/job/step/memory.max": "max\n"})
     assert available_bytes() == 1300
 
 
-def test_the_first_version_of_groups_and_a_path_of_the_host(machine: Path) -> None:
+def test_version_1_of_cgroups_and_a_path_of_the_host(machine: Path) -> None:
     files = {"memory.limit_in_bytes": "900", "memory.usage_in_bytes": "200", "memory.stat": ""}
     write(machine, {f"cgroup/memory/{name}": text for name, text in files.items()})
     write(machine, {"proc/self/cgroup": "5:cpu:/x\n4:memory:/docker/f00\n"})
     assert available_bytes() == 700
 
 
-def test_without_proc_the_system_call_is_used(machine: Path) -> None:
+def test_without_proc_a_system_call_is_used(machine: Path) -> None:
     (machine / "proc/meminfo").unlink()
     assert available_bytes() > 2**20
 
 
-def test_many_small_requests_take_one_reading(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_small_requests_share_one_reading(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reading takes as long as a small fit, so that it is reused for a short time."""
     now = [100.0]
     monkeypatch.setattr(memory.time, "monotonic", lambda: now[0])
@@ -63,7 +63,7 @@ def test_many_small_requests_take_one_reading(machine: Path, monkeypatch: pytest
     assert available_bytes() == 10 * 1024
 
 
-def test_what_does_not_fit_is_refused_with_the_numbers(machine: Path) -> None:
+def test_a_request_that_does_not_fit_is_refused_with_the_sizes(machine: Path) -> None:
     refuse_beyond_memory(900 * 1024, "a small thing", "")
     with pytest.raises(TooLargeError, match=r"a large thing needs 2 GB of memory, but 0.00102 GB are left; halve it\."):
         refuse_beyond_memory(2e9, "a large thing", "halve it")

@@ -19,7 +19,7 @@ def run_python(code: str) -> str:
 
 
 @pytest.mark.parametrize("name", mercer.__all__)
-def test_every_exported_name_is_there(name: str) -> None:
+def test_every_exported_name_exists(name: str) -> None:
     assert getattr(mercer, name) is not None
 
 
@@ -37,7 +37,7 @@ def test_packages_name_what_they_import_lazily() -> None:
             assert all(getattr(package, name) is not None for name in package.__all__)
 
 
-def test_an_unknown_name_is_an_attribute_error_that_says_where_to_look() -> None:
+def test_an_unknown_name_is_an_attribute_error_with_a_hint() -> None:
     with pytest.raises(AttributeError, match=r"'GaussianBN'.*dir\(mercer\)"):
         _ = mercer.GaussianBN
 

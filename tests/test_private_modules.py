@@ -1,4 +1,4 @@
-"""A module whose name begins with `_` is its folder's own: whoever else needs it finds it under a plain name."""
+"""Tests that modules whose names begin with `_` are imported only within their folder."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def imported(file: Path) -> Iterator[list[str]]:
         yield from (name.split(".") for name in names if name in MODULES)
 
 
-def trespasses(file: Path) -> Iterator[str]:
+def invalid_imports(file: Path) -> Iterator[str]:
     folder = list(file.parent.relative_to(SOURCES).parts)
     for name in imported(file):
-        # what stands beside the packages (`mercer._errors`, `mercer._jit`) is for all of them
+        # modules next to the packages (`mercer._errors`, `mercer._jit`) are for all of them
         owners = (name[:depth] for depth in range(2, len(name)) if name[depth].startswith("_"))
         if any(folder[: len(owner)] != owner for owner in owners):
             yield f"{'/'.join(folder)}/{file.name} imports {'.'.join(name)}"
 
 
-def test_private_modules_are_read_in_their_folder_alone() -> None:
+def test_private_modules_are_imported_only_within_their_folder() -> None:
     assert len(MODULES) > 500
-    assert sorted({line for file in MODULES.values() for line in trespasses(file)}) == []
+    assert sorted({line for file in MODULES.values() for line in invalid_imports(file)}) == []

@@ -18,7 +18,7 @@ from mercer._suggest import MAX_LIST_LENGTH, MAX_NAMES, MAX_QUOTED_LENGTH, did_y
         ("x", [], "There are none."),
     ],
 )
-def test_only_what_is_alike_is_suggested(word: str, known: list[str], sentence: str) -> None:
+def test_only_similar_names_are_suggested(word: str, known: list[str], sentence: str) -> None:
     assert did_you_mean(word, known) == sentence
 
 

@@ -27,7 +27,7 @@ def _four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def two_blas_threads() -> Iterator[None]:
-    """The tests run with one, from which nothing could be seen."""
+    """Use two BLAS threads, because the test run has one."""
     with threadpool_limits(2, user_api="blas"):
         yield
 
@@ -42,7 +42,7 @@ def test_blocks_cover_all_rows_once() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_results_come_in_order_whoever_is_first(threads: int) -> None:
+def test_results_come_in_order(threads: int) -> None:
     def slow_first(i: int) -> int:
         time.sleep(0.02 if i == 0 else 0.0)
         return i * i
@@ -161,7 +161,7 @@ def test_threads_are_kept_for_the_next_call() -> None:
     assert set(ordered_map(names, range(4))) == set(ordered_map(names, range(4)))
 
 
-def test_what_has_begun_ends_before_the_caller_goes_on() -> None:
+def test_running_work_ends_before_the_caller_continues() -> None:
     running: list[int] = []
 
     def slow(i: int) -> int:
@@ -176,8 +176,8 @@ def test_what_has_begun_ends_before_the_caller_goes_on() -> None:
     assert running == []
 
 
-def test_what_has_begun_ends_after_ctrl_c_too(request: pytest.FixtureRequest) -> None:
-    # where tests run in the background the shell has told Python to ignore it
+def test_running_work_ends_after_ctrl_c_too(request: pytest.FixtureRequest) -> None:
+    # where tests run in the background the shell makes Python ignore it
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     ended: list[int] = []
@@ -212,7 +212,7 @@ def exit_of_child(work: Callable[[], bool]) -> int:
     return os.waitpid(child, 0)[1]
 
 
-#: a thread that is inside until it is told to leave, in a process whose BLAS has two threads
+#: a thread that is inside until an event is set, in a process whose BLAS has two threads
 INSIDE = """
 import os, signal, threading
 from threadpoolctl import threadpool_info
@@ -271,13 +271,13 @@ def test_a_process_forked_while_others_are_inside_has_all_threads_of_blas() -> N
     run_with_two_blas_threads(INSIDE + FORKED)
 
 
-def test_the_last_to_leave_need_not_have_entered_first() -> None:
+def test_contexts_may_be_left_in_any_order() -> None:
     run_with_two_blas_threads(INSIDE + OVERLAPPING)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_no_process_is_forked_while_a_thread_is_entering(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fork_waits_while_a_thread_is_entering(monkeypatch: pytest.MonkeyPatch) -> None:
     halfway, blas = threading.Event(), _threads._blas()
 
     def slowly() -> object:
@@ -304,7 +304,7 @@ def test_no_process_is_forked_while_a_thread_is_entering(monkeypatch: pytest.Mon
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.usefixtures("two_blas_threads")
-def test_who_forks_inside_may_leave_in_both_processes() -> None:
+def test_a_fork_inside_may_leave_the_context_in_both_processes() -> None:
     def left() -> bool:
         results.close()  # type: ignore[attr-defined]
         outside = blas_threads()

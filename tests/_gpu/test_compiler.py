@@ -21,7 +21,7 @@ def forget():
     compiles.cache_clear()
 
 
-def test_no_compiler_is_one_warning(monkeypatch):
+def test_a_missing_compiler_gives_one_warning(monkeypatch):
     def works(device):
         raise RuntimeError("Failed to find C compiler.\nmore")
 
@@ -35,7 +35,7 @@ def test_no_compiler_is_one_warning(monkeypatch):
         assert not compiles("cuda:0")
 
 
-def test_no_triton_is_no_warning(monkeypatch):
+def test_a_missing_triton_gives_no_warning(monkeypatch):
     monkeypatch.delitem(sys.modules, "mercer._gpu.triton_probe", raising=False)
     monkeypatch.setitem(sys.modules, "triton", None)
     with warnings.catch_warnings():

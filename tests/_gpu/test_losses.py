@@ -1,4 +1,4 @@
-"""Losses on tensors are those of `_jit`, with all their digits."""
+"""Losses on tensors agree with the compiled loops to all digits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def responses(loss, rng):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 @pytest.mark.parametrize("size", [0.01, 1.0, 20.0])
-def test_they_are_the_compiled_ones(loss, size):
+def test_losses_agree_with_the_compiled_loops(loss, size):
     rng = np.random.default_rng(0)
     y, eta, weight = responses(loss, rng), size * rng.normal(size=400), rng.random(400)
     first, second = np.empty(400), np.empty(400)
@@ -43,7 +43,7 @@ def test_they_are_the_compiled_ones(loss, size):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
-def test_slopes_are_those_of_finite_differences(loss):
+def test_slopes_agree_with_finite_differences(loss):
     rng = np.random.default_rng(1)
     y, eta = (torch.as_tensor(part) for part in (responses(loss, rng), rng.normal(size=400)))
     step = 1e-6
@@ -58,7 +58,7 @@ def test_a_fit_that_is_nearly_perfect_keeps_its_digits():
     assert torch.allclose(value, y * off * off / 2, rtol=1e-6)
 
 
-def test_a_row_without_weight_is_no_row_and_one_without_a_mean_costs_infinity():
+def test_a_row_of_weight_zero_has_no_effect_and_one_without_a_mean_has_infinite_loss():
     y, eta = torch.tensor([1.0, 2.0]).double(), torch.tensor([0.5, 800.0]).double()
     spoilt = losses.slopes(compiled.PoissonLog(), y, eta)
     assert spoilt.loss == np.inf
@@ -69,7 +69,7 @@ def test_a_row_without_weight_is_no_row_and_one_without_a_mean_costs_infinity():
 
 
 @pytest.mark.parametrize("reference", [None, 0, 2])
-def test_softmax_is_that_of_arrays(reference):
+def test_softmax_agrees_with_arrays(reference):
     rng = np.random.default_rng(2)
     response = SoftmaxResponse(4, reference)
     codes, weight = rng.integers(0, 4, 100), rng.random(100)

@@ -52,14 +52,14 @@ def both(kind: type, X, groups, weight=None, k: int = 3):
 @pytest.mark.parametrize("weighted", [False, True])
 @settings(max_examples=15)
 @given(seed=st.integers(0, 1000), n=st.integers(1, 200))
-def test_a_statistic_of_tensors_is_that_of_arrays(kind, weighted, seed, n):
+def test_a_statistic_of_tensors_agrees_with_arrays(kind, weighted, seed, n):
     X, groups, weight = rows(seed, n)
     weight[::5] = 0.0
     assert_same(*both(kind, X, groups, weight if weighted else None))
 
 
 @pytest.mark.parametrize("kind", STATISTICS)
-def test_rows_of_no_weight_are_no_rows(kind):
+def test_rows_of_weight_zero_have_no_effect(kind):
     X, groups, weight = rows(1)
     weight[::5] = 0.0
     spoilt = X.copy()
@@ -105,7 +105,7 @@ def test_scatter_is_symmetric_to_the_last_bit():
 
 
 @pytest.mark.parametrize("kind", STATISTICS)
-def test_infinity_leaves_a_statistic_that_says_so(kind):
+def test_infinity_makes_the_statistic_not_finite(kind):
     X, groups, _ = rows(7)
     X[3, 2] = -np.inf
     assert not both(kind, X, groups)[0].finite
@@ -140,7 +140,7 @@ def test_totals_of_groups():
             assert mine.dtype == theirs.dtype
 
 
-def test_nothing_that_was_handed_over_is_changed():
+def test_inputs_are_not_modified():
     X, groups, weight = rows(10)
     tensors = tuple(map(torch.as_tensor, (X.copy(), groups.copy(), weight.copy())))
     before = tuple(t.clone() for t in tensors)

@@ -1,4 +1,4 @@
-"""The formulas of tensors are those of arrays."""
+"""Kernel profiles of tensors agree with those of arrays."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_linear_scores(rng):
     np.testing.assert_allclose(got, (X - centre) @ weights + intercept, rtol=1e-12, atol=1e-14)
 
 
-def test_the_first_of_several_largest_is_taken():
+def test_ties_go_to_the_first_largest_score():
     inf = float("inf")
     table = torch.tensor([[0.0, 2.0, 2.0], [3.0, 3.0, 3.0], [-inf, -inf, 0.0], [1.0, -inf, 1.0]])
     assert scores.largest_of_row(table).tolist() == [1, 0, 2, 0]

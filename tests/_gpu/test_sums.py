@@ -34,7 +34,7 @@ def assert_product(answer, K, V, tolerance):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_products_with_the_matrix(name, device, dtype):
-    # a step is no function that rounding leaves alone
+    # a step function is sensitive to rounding
     scale = 0.05 if name == "uniform" and dtype == torch.float32 else 0.3
     X, Z = (rows(n, 5, seed, device=device, dtype=dtype, scale=scale) for n, seed in ((300, 1), (170, 2)))
     profile = TensorProfile(
@@ -57,8 +57,8 @@ def test_a_rational_quadratic_of_a_large_power(power, device):
     assert_product(TensorKernelSums(profile, X).times(V), matrix(profile, X, X), V, 1e-5)
 
 
-def test_a_large_power_is_not_for_the_fused_kernel(monkeypatch):
-    """Its logarithm is of 1 + s in float32, whose rounding the power multiplies."""
+def test_a_large_power_does_not_use_the_fused_kernel(monkeypatch):
+    """The kernel takes the logarithm of 1 + s in float32, whose rounding is multiplied by the power."""
     devices = []
     monkeypatch.setattr(sums, "compiles", lambda device: devices.append(device))  # which returns None
 
@@ -72,7 +72,7 @@ def test_a_large_power_is_not_for_the_fused_kernel(monkeypatch):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("d", [1, 16, 33, 64, 100, 300])
-def test_columns(d, device):
+def test_any_number_of_columns_agrees_with_arrays(d, device):
     X = rows(200, d, 0, device=device, dtype=torch.float32)
     V, profile = rows(200, 2, 1, device=device, dtype=torch.float32), TensorProfile("gaussian", 0.5 / d)
     assert_product(TensorKernelSums(profile, X).times(V), matrix(profile, X, X), V, 1e-5)
@@ -88,7 +88,7 @@ def test_narrow_kernels_far_from_the_origin(device, dtype):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_sums_are_of_the_type_of_the_vector(device):
+def test_sums_have_the_dtype_of_the_vector(device):
     X = rows(40, 2, 0, device=device, dtype=torch.float32)
     profile, V = TensorProfile("gaussian"), torch.full((40,), 1e60, dtype=torch.float64, device=device)
     answer = TensorKernelSums(profile, X).times(V)
@@ -107,7 +107,7 @@ def test_a_million_terms_keep_the_digits_of_float32():
 
 
 @card
-def test_no_matrix_is_made():
+def test_the_matrix_is_never_formed():
     X = rows(1 << 17, 8, 0, device="cuda", dtype=torch.float32)
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()

@@ -1,4 +1,4 @@
-"""Whatever is wrong with the files of the cache, loops are compiled, and nothing that was damaged is run."""
+"""Loops compile in spite of any damage to the files of the cache, and damaged code is never run."""
 
 from __future__ import annotations
 

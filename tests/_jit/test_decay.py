@@ -13,7 +13,7 @@ X = np.concatenate([np.linspace(-750, 0, 40_001), -np.logspace(-300, 2, 5000), [
 
 
 @pytest.mark.parametrize(("dtype", "least"), [(np.float64, -708.0), (np.float32, -87.3)])
-def test_all_digits_down_to_the_least_normal_number(dtype: type[np.floating], least: float) -> None:
+def test_all_digits_are_kept_down_to_the_smallest_normal_number(dtype: type[np.floating], least: float) -> None:
     x = X.astype(dtype)
     found = x.copy()[None]
     apply_kernel(ExponentialValue(dtype(-1.0)), found)
@@ -25,7 +25,7 @@ def test_all_digits_down_to_the_least_normal_number(dtype: type[np.floating], le
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_nan_comes_through(dtype: type[np.floating]) -> None:
+def test_nan_is_propagated(dtype: type[np.floating]) -> None:
     found = np.full((1, 3), np.nan, dtype)
     apply_kernel(ExponentialValue(dtype(1.0)), found)
     assert np.isnan(found).all()
@@ -43,7 +43,7 @@ def powers_of_two(x: np.ndarray) -> np.ndarray:
     return out
 
 
-def test_powers_of_two_down_to_the_least() -> None:
+def test_powers_of_two_are_accurate_down_to_the_smallest() -> None:
     """In their middle and at their ends, where the nearest whole number is another one."""
     whole = -np.arange(1020.0)
     halves = np.concatenate([whole - 0.5, np.nextafter(whole - 0.5, 0), np.nextafter(whole - 0.5, -2000)])
@@ -61,14 +61,14 @@ def test_whole_powers_of_two_are_exact() -> None:
     np.testing.assert_array_equal(powers_of_two(whole), np.exp2(whole))
 
 
-def test_below_the_least_there_is_nothing() -> None:
+def test_powers_below_the_smallest_exponent_are_zero() -> None:
     x = np.array(
         [SMALLEST_BINARY_EXPONENT, np.nextafter(SMALLEST_BINARY_EXPONENT, -2000), -1100.0, -1e19, -1e300, -np.inf]
     )
     assert (powers_of_two(x) == 0).all()
 
 
-def test_no_power_is_more_than_one() -> None:
+def test_powers_are_at_most_one() -> None:
     """Arguments that rounding made positive count as 0."""
     assert (powers_of_two(np.array([0.0, -0.0, 1e-300, 1e-10, 0.7, 50.0, 1e6, 1e300])) == 1).all()
     x = np.sort(-np.random.default_rng(0).uniform(0, 1100, 100_000))

@@ -1,4 +1,4 @@
-"""Products of tiles with themselves: what NumPy says they are, for every width and any number of rows."""
+"""Products of tiles with themselves agree with NumPy, for every width and any number of rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALL_ONES = np.zeros(0)
 
 @settings(max_examples=60)
 @given(columns=st.integers(0, 70), rows=st.integers(0, 130), seed=st.integers(0, 2**32), weighted=st.booleans())
-def test_the_lower_triangle_is_that_of_the_product(columns: int, rows: int, seed: int, weighted: bool) -> None:
+def test_the_lower_triangle_agrees_with_the_product(columns: int, rows: int, seed: int, weighted: bool) -> None:
     rng = np.random.default_rng(seed)
     targets = int(rng.integers(0, columns + 1))
     values, shift, inverse_scale = rng.normal(size=(rows, columns)), rng.normal(size=columns), rng.uniform(size=columns)
@@ -31,7 +31,7 @@ def test_the_lower_triangle_is_that_of_the_product(columns: int, rows: int, seed
 
 
 @pytest.mark.parametrize("width", [8, 16, 24, 32, 40, 64])
-def test_some_rows_of_a_tile_are_added_to_what_there_is(width: int) -> None:
+def test_some_rows_of_a_tile_are_added_to_existing_values(width: int) -> None:
     tile = np.random.default_rng(0).normal(size=(30, width))
     total = np.ones((width, width))
     gram.add_square(tile, 7, 22, total, tile)
@@ -50,14 +50,14 @@ def test_a_panel_without_a_compiler_is_the_same(vectors: int) -> None:
     np.testing.assert_allclose(total[8:16, : 8 * vectors], tile[2:, 8:16].T @ tile[2:, : 8 * vectors])
 
 
-def test_single_precision_is_multiplied_in_double() -> None:
+def test_single_precision_is_accumulated_in_double() -> None:
     X = np.full((100, 1), 0.1, dtype=np.float32)
     total = np.zeros((8, 8))
     gram.add_gram(X, np.zeros((100, 0)), ALL_ONES, np.zeros(1), np.ones(1), total)
     assert total[0, 0] == pytest.approx(100 * float(X[0, 0]) ** 2, rel=1e-14)
 
 
-def test_tiles_begin_where_a_line_of_the_cache_does() -> None:
+def test_tiles_are_aligned_to_cache_lines() -> None:
     for columns in (0, 1, 8, 50, 300):
         tile = gram.new_tile(columns, 5)
         assert tile.ctypes.data % 64 == 0

@@ -34,11 +34,11 @@ def test_compiled_and_plain_agree(data: Any, position: int) -> None:
     np.testing.assert_array_equal(compiled_out, plain_out)
 
 
-def test_word_bits_are_those_of_regular_expressions() -> None:
+def test_word_bits_agree_with_regular_expressions() -> None:
     data = np.arange(128, dtype=np.uint8)
     found = [int(instructions.word_bits(data, start)) >> k & 1 for start in (0, 64) for k in range(64)]
     assert found == [chr(byte).isalnum() or chr(byte) == "_" for byte in range(128)]
 
 
-def test_no_bit_is_the_64th() -> None:
+def test_the_lowest_bit_of_zero_is_64() -> None:
     assert instructions.lowest_bit(np.uint64(0)) == 64

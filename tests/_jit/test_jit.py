@@ -36,7 +36,7 @@ def test_an_edit_in_one_file_reaches_the_cached_loops_of_others(package: Path) -
     assert json.loads(printed(RUN, **environment)) == [30.0, 0]
 
 
-def test_without_a_place_for_the_cache_loops_still_compile(package: Path) -> None:
+def test_loops_compile_without_a_cache_folder(package: Path) -> None:
     no_place = "from numba.core.caching import CacheImpl; CacheImpl._locator_classes = []\n"
     assert json.loads(printed(no_place + RUN, PYTHONPATH=str(package))) == [20.0, 0]
 
@@ -53,7 +53,7 @@ def test_the_stamp_hashes_every_source(package: Path) -> None:
 
 
 def printed_without_compilation(script: str) -> str:
-    """By a process that finds this file, too."""
+    """Run a script without compilation, in a process that also finds this file."""
     root = Path(__file__).parents[2]
     path = os.pathsep.join([str(root), str(root / "src"), *sys.path])
     return printed(script, NUMBA_DISABLE_JIT="1", PYTHONPATH=path)
@@ -92,7 +92,7 @@ def test_statistics_are_imported_without_numba() -> None:
     assert printed(script, PYTHONPATH=path).strip() == "False"
 
 
-def test_the_plain_function_stays_at_hand() -> None:
+def test_the_plain_function_stays_available() -> None:
     @jit
     def twice(x: float) -> float:
         """Two of it."""
@@ -128,18 +128,18 @@ def test_wide_vectors_do_nothing_in_python() -> None:
     assert loop.plain(x, x) == loop(x, x) == x @ x
 
 
-def test_wide_vectors_do_nothing_where_nothing_is_compiled() -> None:
+def test_wide_vectors_do_nothing_without_compilation() -> None:
     script = "from tests._jit.test_jit import dot, jit, np; print(jit(dot)(np.arange(4.0), np.ones(4)))"
     assert printed_without_compilation(script).strip() == "6.0"
 
 
-def test_wide_vectors_are_as_wide_as_the_machine_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_vectors_use_the_full_width_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     from llvmlite import binding
     from numba.core.caching import CacheImpl
 
     if not binding.get_host_cpu_features().get("avx512f", False):
         pytest.skip("this machine has no vectors of 512 bits")
-    monkeypatch.setattr(CacheImpl, "_locator_classes", [])  # code from the cache cannot be looked at
+    monkeypatch.setattr(CacheImpl, "_locator_classes", [])  # code from the cache cannot be inspected
     loop, x = jit(dot), np.arange(40.0)
     assert loop(x, x) == x @ x
     assert any("zmm" in code for code in loop.dispatcher.inspect_asm().values())

@@ -1,4 +1,4 @@
-"""Products of matrices: what NumPy says they are, for every size, order and precision."""
+"""Products of matrices agree with NumPy, for every size, order and precision."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def drawn(rng: np.random.Generator, rows: int, columns: int, dtype: Any, transpo
     dtype=st.sampled_from([np.float64, np.float32]),
     seed=st.integers(0, 2**32),
 )
-def test_a_product_is_that_of_numpy(
+def test_a_product_agrees_with_numpy(
     sizes: tuple[int, int, int], transposed: tuple[bool, bool], dtype: Any, seed: int
 ) -> None:
     rng, (n, depth, m) = np.random.default_rng(seed), sizes
@@ -57,7 +57,7 @@ def test_long_sums_go_through_several_panels(depth: int, dtype: Any) -> None:
     dtype=st.sampled_from([np.float64, np.float32]),
     seed=st.integers(0, 2**32),
 )
-def test_a_square_is_that_of_numpy_and_symmetric(
+def test_a_square_agrees_with_numpy_and_is_symmetric(
     rows: int, columns: int, transposed: bool, dtype: Any, seed: int
 ) -> None:
     X = drawn(np.random.default_rng(seed), rows, columns, dtype, transposed)
@@ -66,7 +66,7 @@ def test_a_square_is_that_of_numpy_and_symmetric(
     np.testing.assert_allclose(found, X.T @ X, atol=10 * (rows + 1) * ROUNDING[dtype])
 
 
-def test_a_row_is_the_same_whichever_rows_are_beside_it() -> None:
+def test_a_row_does_not_depend_on_the_other_rows() -> None:
     if not product._panels_are_faster():
         pytest.skip("BLAS takes sums in an order of its own")
     rng = np.random.default_rng(0)
@@ -77,7 +77,7 @@ def test_a_row_is_the_same_whichever_rows_are_beside_it() -> None:
     np.testing.assert_array_equal(part, whole[13:74])
 
 
-def test_what_is_no_number_stays_in_its_row_and_column() -> None:
+def test_nan_and_infinity_stay_in_their_row_and_column() -> None:
     left, right = np.ones((20, 9)), np.ones((9, 30))
     left[17, 3], right[4, 29] = np.nan, np.inf
     out = np.empty((20, 30))
@@ -85,20 +85,20 @@ def test_what_is_no_number_stays_in_its_row_and_column() -> None:
     np.testing.assert_array_equal(out, left @ right)
 
 
-def test_rows_that_must_not_be_written_to_are_multiplied() -> None:
+def test_read_only_rows_are_multiplied() -> None:
     X = np.random.default_rng(0).normal(size=(40, 60))
     X.flags.writeable = False
     np.testing.assert_allclose(product.square(X), X.T @ X, atol=1e-13)
 
 
-def test_without_a_compiler_it_is_the_same() -> None:
+def test_the_product_is_the_same_without_a_compiler() -> None:
     rng = np.random.default_rng(0)
     left, right, out = drawn(rng, 20, 30, float), drawn(rng, 30, 10, float), np.empty((20, 10))
     product.multiply(left, right, out)
     np.testing.assert_allclose(out, left @ right)
 
 
-def test_squares_by_panels_are_those_of_blas() -> None:
+def test_squares_by_panels_agree_with_blas() -> None:
     X = drawn(np.random.default_rng(0), 50, 20, float)
     np.testing.assert_allclose(product.square(X, by_panels=False), product.square(X, by_panels=True), atol=1e-13)
     np.testing.assert_array_equal(product.square(X, by_panels=False), X.T @ X)

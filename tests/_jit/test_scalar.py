@@ -38,7 +38,7 @@ def deviances(x, mean, out):  # type: ignore[no-untyped-def]
         out[i] = scalar.deviance(x[i], mean[i], scalar.log(x[i]) - scalar.log(mean[i]))
 
 
-def test_exp_at_the_ends() -> None:
+def test_exp_at_the_ends_of_its_range() -> None:
     x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 709.782712893384, 709.79, -745.13, -745.14, 1e308, -1e308])
     out = np.empty(len(x))
     exps(x, out)
@@ -46,7 +46,7 @@ def test_exp_at_the_ends() -> None:
         np.testing.assert_allclose(out, np.exp(x), rtol=4 * EPS)
 
 
-def test_log_at_the_ends() -> None:
+def test_log_at_the_ends_of_its_range() -> None:
     x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 5e-324, 1e-310, 2.3e-308, 1.0, 1.8e308])
     out = np.empty(len(x))
     logs(x, out)
@@ -88,7 +88,7 @@ def test_the_logistic_function_and_its_logarithm(x: list[float]) -> None:
         np.testing.assert_allclose(out, expected.astype(float), rtol=5 * EPS, atol=1e-307)
 
 
-def test_deviances_near_and_far() -> None:
+def test_deviances_are_accurate_near_the_mean_and_far_from_it() -> None:
     x = np.array([0.0, 0.0, 3.0, 1e8, 1e8, 5.0, 5.0])
     mean = np.array([2.0, 0.0, 3.0, 1e8 + 1.0, 2e8, 7.0, 7.2])
     out = np.empty(len(x))

@@ -21,7 +21,7 @@ from mercer.application.datasets import BUNDLED, open_data, problem_of
         ("wine", 178, 13, "class_0"),
     ],
 )
-def test_bundled_sets(name: str, rows: int, columns: int, first_label: object) -> None:
+def test_bundled_datasets_are_found_by_name(name: str, rows: int, columns: int, first_label: object) -> None:
     X, y, target, unlabelled = problem_of(open_data(name))[:4]
     assert (X.num_rows, X.num_columns, len(y), y[0]) == (rows, columns, rows, first_label)
     assert (target, unlabelled) == (BUNDLED[name].target, 0)
@@ -32,7 +32,7 @@ def test_columns_of_bundled_sets_can_be_chosen() -> None:
     assert problem.X.num_columns == 3
 
 
-def test_a_file(tmp_path: Path) -> None:
+def test_a_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,a\n2,b\n")
     assert problem_of(open_data(path), target="y").y.tolist() == ["a", "b"]
@@ -40,7 +40,7 @@ def test_a_file(tmp_path: Path) -> None:
         problem_of(open_data(path))
 
 
-def test_neither_file_nor_name() -> None:
+def test_an_unknown_name_suggests_the_nearest_dataset() -> None:
     with pytest.raises(DataNotFoundError, match=r"'brest-cancer'.*'breast-cancer'"):
         problem_of(open_data("brest-cancer"))
 
@@ -53,7 +53,7 @@ def test_a_file_wins_over_a_bundled_name(tmp_path: Path, monkeypatch: pytest.Mon
         problem_of(open_data("iris"))
 
 
-def test_a_target_that_is_missing_everywhere(tmp_path: Path) -> None:
+def test_a_target_without_values_is_refused(tmp_path: Path) -> None:
     (path := tmp_path / "empty.csv").write_text("x,y\n1,\n2,NA\n")
     with pytest.raises(EmptyDataError, match=r"'y' is missing in all 2 rows of 'empty\.csv'; name another column"):
         problem_of(open_data(path), target="y")

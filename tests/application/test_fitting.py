@@ -19,7 +19,7 @@ def test_the_notes_include_the_certificate() -> None:
     assert found.notes[-1].startswith("Certificate: ")
 
 
-def test_numbers_that_are_taken_for_classes_are_remarked_on() -> None:
+def test_numbers_taken_for_classes_are_noted() -> None:
     rings = [i % 35 for i in range(60)]
     assert any(
         "35 numbers, each of which is a class to NaiveBayes" in note
@@ -38,7 +38,7 @@ def test_times_that_model_files_cannot_store_are_rejected(name: str, unit: pa.Da
         fit_to_source(name, mercer.data.open(frame.append_column("y", [CLASSES]), target="y"))
 
 
-def test_calibrated_and_conformal() -> None:
+def test_calibrated_and_conformal_models_are_fitted() -> None:
     found = fit_model("LogisticRegression", FRAME, CLASSES, calibrate="platt", conformal=0.8)
     assert found.model.predict_set(FRAME).shape == (60, 2)
     again = fit_model("LogisticRegression", FRAME, CLASSES, calibrate="platt", conformal=0.8)
@@ -55,13 +55,13 @@ def test_calibrated_and_conformal() -> None:
         ("NaiveBayes", CLASSES, {"conformal": 1.0}, "between 0 and 1"),
     ],
 )
-def test_targets_that_teach_nothing(name: str, y: list[object], options: dict[str, object], sentence: str) -> None:
+def test_unusable_targets_are_refused(name: str, y: list[object], options: dict[str, object], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         fit_model(name, FRAME, y, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["NaiveBayes", "GaussianNB", "BernoulliNB"])
-def test_a_target_of_one_class_is_refused_from_memory_and_from_a_source_alike(name: str) -> None:
+def test_a_target_of_one_class_is_refused_in_memory_and_from_a_source(name: str) -> None:
     sentence = "Every row has the label 'a'; to fit a classifier takes at least two classes"
     with pytest.raises(DataError, match=sentence):
         fit_model(name, FRAME, ["a"] * 60)

@@ -35,7 +35,7 @@ def test_measures_of_classes(k: int) -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=2, max_size=30))
-def test_ties_in_the_ranking_count_half(rows: list[tuple[bool, int]]) -> None:
+def test_ties_in_the_ranking_count_one_half(rows: list[tuple[bool, int]]) -> None:
     truth, score = np.array([row[0] for row in rows]).astype(int), np.array([row[1] for row in rows], dtype=float)
     outcome = Outcome(truth, Prediction(truth, scores=np.column_stack([-score, score])))
     if len(set(truth.tolist())) == 1:
@@ -66,7 +66,7 @@ def test_an_impossible_forecast_of_a_count_has_infinite_deviance(impossible: flo
     assert ours.explained_deviance(outcome) == -math.inf
 
 
-def test_a_target_that_is_its_mean_everywhere() -> None:
+def test_a_constant_target() -> None:
     same = np.ones(3)
     assert ours.r2(Outcome(same, Prediction(same), 1.0)) == 1
     assert ours.r2(Outcome(same, Prediction(same + 1), 1.0)) == -math.inf
@@ -78,6 +78,6 @@ def test_measures_of_probabilities_are_nan_without_them() -> None:
     assert all(math.isnan(measure(outcome)) for measure in (ours.log_loss, ours.brier, ours.auc))
 
 
-def test_better_is_more_gain() -> None:
+def test_a_better_score_is_a_larger_gain() -> None:
     for metric in (*CLASS_METRICS, *NUMBER_METRICS, *COUNT_METRICS):
         assert (metric.gain(1.0) > metric.gain(0.0)) == metric.larger_is_better

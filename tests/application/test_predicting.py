@@ -20,7 +20,7 @@ def test_labels_may_be_numbers() -> None:
     np.testing.assert_allclose(columns["probability[1]"] + columns["probability[2]"], 1)
 
 
-def test_uncertain_predictions_are_none() -> None:
+def test_uncertain_predictions_are_replaced_by_none() -> None:
     columns = predict_columns(MODEL, np.array([[0.5], [2.3]]), PredictionOptions(probabilities=False, abstain=0.999))
     assert columns["prediction"].tolist() == ["1", None]
     assert {*columns} == {"prediction"}
@@ -50,7 +50,7 @@ def test_a_class_that_priors_leave_out_is_named() -> None:
     assert (predict_columns(add_decision(MODEL, priors={"1": 1.0}), X, PredictionOptions())["prediction"] == 1).all()
 
 
-def test_refusals() -> None:
+def test_options_that_the_model_does_not_support_are_refused() -> None:
     scores = LinearSVC().fit(X, Y)
     assert list(predict_columns(scores, X, PredictionOptions())) == ["prediction"]
     with pytest.raises(ScoresOnlyError, match="LogisticRegression"):

@@ -23,7 +23,7 @@ NUMBERS = pa.table({"x": [i / 7 for i in range(40)], "n": [i % 3 for i in range(
 Y = ["a", "b"] * 20
 
 
-def test_naive_bayes_gets_the_columns_with_a_family() -> None:
+def test_naive_bayes_uses_the_columns_that_have_a_family() -> None:
     ready = prepare_named("NaiveBayes", MIXED)
     assert ready.frame.column_names == ["x", "city"]
     assert ready.model.families.names == ("x", "city")
@@ -31,7 +31,7 @@ def test_naive_bayes_gets_the_columns_with_a_family() -> None:
     assert prepare_named("NaiveBayes", MIXED, settings={"families": "gaussian"}).model.families == "gaussian"
 
 
-def test_numbers_are_shown_as_they_are_to_models_of_numbers() -> None:
+def test_numerical_models_receive_numbers_unchanged() -> None:
     ready = prepare_named("GaussianNB", NUMBERS)
     assert not isinstance(ready.model, Pipeline)
     assert ready.frame.column_names == ["x", "n"]
@@ -39,7 +39,7 @@ def test_numbers_are_shown_as_they_are_to_models_of_numbers() -> None:
 
 
 @pytest.mark.parametrize("name", ["GaussianNB", "GaussianDiscriminant"])
-def test_normal_distributions_are_of_the_numbers_among_the_columns(name: str) -> None:
+def test_gaussian_models_use_the_numerical_columns(name: str) -> None:
     """Such models merge and forget, which features of other columns, computed from all rows, would prevent."""
     ready = prepare_named(name, MIXED)
     assert (type(ready.model).__name__, ready.frame.column_names) == (name, ["x"])
@@ -73,7 +73,7 @@ PATIENTS = pa.table(
 ILL = [(5 * i) % 7 < 3 for i in range(40)]
 
 
-def test_discriminants_get_no_linearly_dependent_features() -> None:
+def test_discriminants_receive_linearly_independent_features() -> None:
     ready = prepare_named("QuadraticDiscriminantAnalysis", PATIENTS)
     assert ready.notes == ("The model does not use 'city'.",)
     model = ready.model.fit(ready.frame, ILL)
@@ -84,7 +84,7 @@ def test_discriminants_get_no_linearly_dependent_features() -> None:
 
 
 @pytest.mark.parametrize("name", ["MultinomialNB", "ComplementNB", "CategoricalNB"])
-def test_models_of_counts_get_unscaled_numbers(name: str) -> None:
+def test_models_of_counts_receive_unscaled_numbers(name: str) -> None:
     ready = prepare_named(name, PATIENTS)
     model = ready.model.fit(ready.frame, ILL)
     assert "sex[female]" in model[-1].feature_names_in_
@@ -100,7 +100,7 @@ def test_words_are_counted_for_models_of_counts() -> None:
     assert all(name.startswith("mail[") for name in ready.model[0].fit(frame).get_feature_names_out())
 
 
-def test_nothing_to_describe() -> None:
+def test_a_table_without_usable_columns_is_refused() -> None:
     with pytest.raises(DataError, match="no family for text and dates"):
         prepare_named("NaiveBayes", MIXED.select(["day"]))
 

@@ -17,7 +17,7 @@ Y = ["a", "b", "a", "b", "b"] * 12
 
 
 @pytest.mark.parametrize("name", ["NaiveBayes", "LogisticRegression"])
-def test_types_of_the_columns_of_the_fit(name: str) -> None:
+def test_columns_are_read_with_the_types_of_the_fit(name: str) -> None:
     model = fit_model(name, FRAME, Y).model
     assert columns_of(model) == ["n", "code", "c"]
     assert column_types(model) == {"n": "number", "code": "number", "c": "text"}
@@ -54,7 +54,7 @@ def test_other_tables_are_refused() -> None:
         refuse_unknown(["cods"], ["code"])
 
 
-def test_of_many_columns_a_few_are_named_and_none_twice() -> None:
+def test_an_error_about_many_columns_names_a_few_once_each() -> None:
     wide = pa.table({f"x{j}": [0.5, 1.5, 2.5, 4.0] for j in range(30)})
     with pytest.raises(ColumnMismatchError) as refusal:
         refuse_other_table(GaussianNB().fit(wide, [0, 1, 0, 1]), ["other"], "a.csv")

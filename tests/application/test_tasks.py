@@ -58,7 +58,7 @@ class Ranking:
         return self._scores
 
 
-def test_scores_of_classes_are_ranked_and_those_of_pairs_are_not() -> None:
+def test_scores_of_classes_are_ranked_and_scores_of_pairs_are_not() -> None:
     task = task_for(["a", "b", "c", "d"], 4)
     forecast = task.forecast(Ranking(np.eye(3)), None)
     assert forecast.decisions.tolist() == [0, 1, 2]
@@ -114,7 +114,7 @@ def test_a_mean_of_0_is_scored_as_half_an_event_and_reported_with_its_folds() ->
     assert "the predicted mean of 60 rows is 0 or less (all 3 folds)" in entry.notes[0]
 
 
-def test_rows_of_a_class_that_training_rows_lack_are_left_out_of_the_log_loss() -> None:
+def test_rows_of_a_class_absent_from_the_training_rows_are_left_out_of_the_log_loss() -> None:
     labels = np.array(["a", "b"] * 20 + ["c"])
     comparison = compare(X[:41], labels, models=[DummyClassifier()], cv=5)
     (entry,) = comparison.entries

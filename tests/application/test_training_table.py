@@ -34,7 +34,7 @@ def test_selected_columns_have_a_distribution() -> None:
     assert training("key", "text").select_described() is None
 
 
-def test_codes_are_not_amounts() -> None:
+def test_codes_are_not_treated_as_numbers() -> None:
     frame = FRAME.assign(ward=np.arange(ROWS) % 4, smoker=np.arange(ROWS) % 2)
     found = TrainingTable.of(Table.of(frame[["n", "ward", "smoker"]], dates=True))
     assert found.codes == ["ward", "smoker"]
@@ -45,7 +45,7 @@ def test_codes_are_not_amounts() -> None:
     assert not TrainingTable.of(with_counts).has_only_amounts  # counts have a distribution of their own
 
 
-def test_numbers_in_standard_units_with_their_gaps() -> None:
+def test_numbers_are_standardized_and_gaps_are_kept() -> None:
     frame = FRAME[["key", "n"]].assign(m=1e6 * np.arange(ROWS))
     values = TrainingTable.of(Table.of(frame)).with_scaled_numbers(StandardScaler())[0].fit_transform(frame)
     assert values.shape == (ROWS, 2)

@@ -50,7 +50,7 @@ class NearestMean(ClassifierMixin, BaseEstimator):
 
 
 class Renamed(NearestMean):
-    """A subclass that declares nothing itself."""
+    """Subclass without declarations of its own."""
 
 
 def squares(model: NearestMean, X: Any) -> tuple[Any, Any, list[str]]:

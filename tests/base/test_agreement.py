@@ -14,7 +14,7 @@ TEXT = [np.array(["a", "b"]), np.array(["a", "b"], dtype=object)]
 
 
 @pytest.mark.parametrize("alike", [NUMBERS, TEXT], ids=["numbers", "text"])
-def test_labels_of_one_type_go_together_whatever_holds_them(alike):
+def test_labels_of_one_type_are_compatible_in_any_container(alike):
     for one in alike:
         for other in alike:
             refuse_labels_of_other_type(one, other)
@@ -22,7 +22,7 @@ def test_labels_of_one_type_go_together_whatever_holds_them(alike):
 
 @pytest.mark.parametrize("one", TEXT)
 @pytest.mark.parametrize("other", [*NUMBERS, np.array([b"a"])])
-def test_text_beside_anything_else_is_refused(one, other):
+def test_text_mixed_with_other_types_is_refused(one, other):
     for labels, known in ((one, other), (other, one)):
         with pytest.raises(DataError, match=r"Convert y to their type"):
             refuse_labels_of_other_type(labels, known)
@@ -42,6 +42,6 @@ def test_text_beside_anything_else_is_refused(one, other):
     ],
     ids=str,
 )
-def test_parameters_are_compared_by_what_they_mean(one, other, same):
+def test_parameters_are_compared_by_meaning(one, other, same):
     assert is_same_value(one, other) is same
     assert is_same_value(other, one) is same

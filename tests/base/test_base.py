@@ -12,12 +12,12 @@ from mercer._errors import DataError
 from mercer.base.validation import Plan, check_weight, find_first, restore_on_failure
 
 
-def test_a_plan_has_the_path():
+def test_a_plan_names_the_path():
     assert str(Plan("one pass", "float32", 3, 2)) == "one pass; exact, float32, 3 blocks on 2 threads, cpu"
     assert "approximate" in str(Plan("grid", "float64", 1, 1, exact=False))
 
 
-def test_a_failure_puts_every_attribute_back():
+def test_a_failed_fit_restores_every_attribute():
     class Thing:
         pass
 

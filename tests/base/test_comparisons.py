@@ -12,21 +12,21 @@ from mercer.kernels import RBF
 from mercer.kernels.inputs import take
 
 
-def test_a_pair_of_runs_is_cut_as_any_numbers_are(rng: np.random.Generator) -> None:
+def test_blocks_of_consecutive_and_of_any_rows_agree(rng: np.random.Generator) -> None:
     K = rng.normal(size=(9, 9))
     for numbers in ([0, 1, 2], [1, 2, 5, 6, 7], [4], [0, 2, 4], []):
         rows = np.array(numbers, dtype=int)
         np.testing.assert_array_equal(block(K, rows), K[np.ix_(rows, rows)])
 
 
-def test_rows_are_taken_of_anything() -> None:
+def test_rows_are_taken_from_any_container() -> None:
     numbers = np.array([2, 0])
     assert take(["a", "b", "c"], numbers) == ["c", "a"]
     assert take(np.arange(3), numbers).tolist() == [2, 0]
     assert take(sp.lil_matrix(np.eye(3)), numbers).toarray().tolist() == [[0, 0, 1], [1, 0, 0]]
 
 
-def test_many_predictions_in_single_precision_are_good_to_six_digits(rng: np.random.Generator) -> None:
+def test_predictions_in_single_precision_keep_six_digits(rng: np.random.Generator) -> None:
     X, Z, v = rng.normal(size=(2100, 5)), rng.normal(size=(2100, 5)), rng.normal(size=(2100, 1))
     many = ByKernel(RBF(gamma=0.2), Z).times(X, v)
     np.testing.assert_allclose(many, RBF(gamma=0.2)(X, Z) @ v, atol=1e-6 * np.abs(v).sum())

@@ -1,4 +1,4 @@
-"""Every model takes encoded rows, and is the model of the columns written out."""
+"""Every model accepts encoded rows, and agrees with the model of one-hot columns."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ BY_DESIGN: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.filterwarnings("ignore::mercer._errors.MercerWarning")  # levels and intercept are collinear
 @pytest.mark.parametrize("name", list(BY_DESIGN))
-def test_coefficients_are_those_of_the_columns_written_out(name: str) -> None:
+def test_coefficients_agree_with_those_of_one_hot_columns(name: str) -> None:
     model, target = BY_DESIGN[name]
     ours, dense = (clone(model).fit(given, TARGETS[target]) for given in (X, X.toarray()))
     assert_allclose(ours.coef_, dense.coef_, rtol=1e-8, atol=1e-8)
@@ -110,7 +110,7 @@ SUITED: dict[str, dict[str, Any]] = {
     "RBFSampler": {"random_state": 0},
     "RandomFourierFeatures": {"random_state": 0},
 }
-#: whose rows are no numbers, or have no more than three columns
+#: whose rows are not numbers, or have at most three columns
 OTHER_ROWS = {"HistogramDensity", "CategoryFeatures", "TableFeatures"}
 
 
@@ -123,7 +123,7 @@ def estimators() -> list[Any]:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("model", estimators(), ids=lambda model: type(model).__name__)
 def test_every_model_takes_encoded_rows(model: Any) -> None:
-    """As a sparse matrix where it takes such, which need not give the numbers of an array; else as an array."""
+    """Convert to a sparse matrix if the model accepts it (results may differ by rounding), else to an array."""
     given, new = (Encoded.of([_positive(part) for part in some.parts], names=NAMES) for some in (X, NEW))
     # columns of a sparse matrix are counts to NaiveBayes, those of an array are whatever they look like
     as_sparse = model.__sklearn_tags__().input_tags.sparse and not isinstance(model, mercer.NaiveBayes)
@@ -249,7 +249,7 @@ def test_folds_and_searches_split_encoded_rows() -> None:
     assert_array_equal(clone(forest).fit(X, y).predict(NEW), clone(forest).fit(X.toarray(), y).predict(NEW.toarray()))
 
 
-def test_weights_and_offsets_stand_beside_encoded_rows() -> None:
+def test_weights_and_offsets_are_used_with_encoded_rows() -> None:
     weight, offset = np.linspace(0.0, 2.0, N), np.linspace(-1.0, 1.0, N)
     ours, dense = (
         GLM("poisson", penalty="l2").fit(some, TARGETS["counts"], sample_weight=weight, offset=offset)

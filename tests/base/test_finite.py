@@ -1,4 +1,4 @@
-"""A value that is not finite is noticed in whichever part of the rows it is."""
+"""A value that is not finite is found in any part of the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every estimator takes a source: those that need all rows together read them into memory, where they fit."""
+"""Every estimator accepts a source: those that need all rows together read them into memory if they fit."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_densities():
     np.testing.assert_allclose(KernelDensity().fit(MemorySource(X, rows=7)).score_samples(X), expected)
 
 
-def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
+def test_rows_that_do_not_fit_into_memory_are_refused(monkeypatch):
     def refuse(needed, what, instead):
         raise TooLargeError(f"{what} … {instead}")
 

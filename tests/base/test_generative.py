@@ -54,7 +54,7 @@ def halves(case: Case) -> tuple[Any, Any, Any, Any]:
 
 
 @every_model
-def test_a_fit_in_pieces_is_a_fit(case):
+def test_partial_fits_agree_with_one_fit(case):
     model = case.make()
     for start in range(0, len(case.y), 50):
         rows = slice(start, start + 50)
@@ -63,7 +63,7 @@ def test_a_fit_in_pieces_is_a_fit(case):
 
 
 @every_model
-def test_merging_shards_is_a_fit(case):
+def test_merged_shards_agree_with_one_fit(case):
     X1, y1, X2, y2 = halves(case)
     first, second = case.make().fit(X1, y1), case.make().fit(X2, y2)
     assert first.merge(second) is first
@@ -102,7 +102,7 @@ def test_the_order_of_rows_does_not_matter(case, rng):
 
 
 @every_model
-def test_a_weight_is_a_repetition(case, rng):
+def test_weights_are_equivalent_to_repetitions(case, rng):
     times = rng.integers(4, size=len(case.y))
     repeated = case.make().fit(np.repeat(case.X, times, axis=0), np.repeat(case.y, times))
     weighted = case.make().fit(case.X, case.y, sample_weight=times)
@@ -128,7 +128,7 @@ def test_a_class_without_weight_stays_when_others_are_forgotten(case):
 
 
 @every_model
-def test_one_thread_or_two_give_the_same_bits(case):
+def test_one_thread_and_two_give_identical_results(case):
     if case.model == "KernelBayes":
         pytest.skip("compares every row with all others: test_kernel_bayes.py asks it of fewer rows")
     X, y = np.tile(case.X, (1200, 1)), np.tile(case.y, 1200)
@@ -174,7 +174,7 @@ def test_the_container_does_not_matter(case, container):
 
 @every_model
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.coo_array])
-def test_sparse_matrices_mean_their_dense_selves(case, kind):
+def test_sparse_matrices_agree_with_dense_ones(case, kind):
     if not case.make().__sklearn_tags__().input_tags.sparse:
         pytest.skip("does not take sparse matrices")
     if case.model == "NaiveBayes":
@@ -187,7 +187,7 @@ def test_sparse_matrices_mean_their_dense_selves(case, kind):
 
 @every_model
 @pytest.mark.parametrize("labels", [["no", "yes", "maybe"], [2.0, 5.0, 9.0], [-3, 100_000_000, 4], [b"a", b"c", b"b"]])
-def test_labels_may_be_anything_that_sorts(case, labels):
+def test_labels_may_be_of_any_sortable_type(case, labels):
     y = np.array(labels)[np.unique(case.y, return_inverse=True)[1]]
     model = case.make().fit(case.X, y)
     np.testing.assert_array_equal(model.classes_, np.unique(y))
@@ -211,7 +211,7 @@ def test_labels_may_be_anything_that_sorts(case, labels):
         pytest.param(lambda X, y: (X, None), id="no labels"),
     ],
 )
-def test_a_fit_that_fails_leaves_the_model_as_it_was(case, break_it, request):
+def test_a_failed_fit_leaves_the_model_unchanged(case, break_it, request):
     if case.model == "NaiveBayes" and "text" in request.node.name:
         pytest.skip("takes text for categories")
     model = case.make().fit(case.X, case.y)
@@ -232,7 +232,7 @@ def test_a_failed_first_fit_leaves_an_unfitted_model(case):
 
 
 @every_model
-def test_a_failed_merge_leaves_both_models(case):
+def test_a_failed_merge_leaves_both_models_unchanged(case):
     model = case.make().fit(case.X, case.y)
     before = dict(vars(model))
     with pytest.raises(MergeError, match="different columns"):
@@ -247,7 +247,7 @@ def test_a_failed_merge_leaves_both_models(case):
 
 
 @every_model
-def test_rows_never_seen_cannot_be_forgotten(case):
+def test_rows_that_were_not_learnt_cannot_be_forgotten(case):
     model = case.make().fit(case.X, case.y)
     with pytest.raises(UnseenRowsError):
         model.forget(np.tile(case.X, (2, 1)), np.tile(case.y, 2))
@@ -296,7 +296,7 @@ def test_a_fit_has_a_certificate_and_a_plan(case):
 
 
 @every_model
-def test_it_survives_pickling_and_cloning(case):
+def test_models_can_be_pickled_and_cloned(case):
     model = case.make().fit(case.X, case.y)
     assert_same(pickle.loads(pickle.dumps(model)), model, case.X, rtol=0)
     assert not hasattr(clone(model), "classes_")
@@ -304,7 +304,7 @@ def test_it_survives_pickling_and_cloning(case):
 
 
 @every_model
-def test_posteriors_are_posteriors(case):
+def test_posteriors_are_probabilities(case):
     model = case.make().fit(case.X, case.y)
     proba, log_proba = model.predict_proba(case.X), model.predict_log_proba(case.X)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
@@ -380,7 +380,7 @@ def test_samples_are_fixed_by_the_random_state(case):
 
 
 @every_likelihood
-def test_samples_lead_back_to_the_model(case):
+def test_a_fit_to_samples_recovers_the_model(case):
     if case.smooths:
         pytest.skip("smooths what it is shown: test_kernel_bayes.py compares moments of its draws")
     model = case.make().fit(case.X, case.y)

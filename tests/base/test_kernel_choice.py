@@ -16,7 +16,7 @@ from mercer.kernels import RBF, Linear
 @pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid", "laplacian"])
 @pytest.mark.parametrize("coef0", [-1.0, 0.0, 1.5])
 @pytest.mark.parametrize("sparse", [True, False])
-def test_kernels_are_those_of_scikit_learn(rng: np.random.Generator, name: str, coef0: float, sparse: bool) -> None:
+def test_kernels_agree_with_scikit_learn(rng: np.random.Generator, name: str, coef0: float, sparse: bool) -> None:
     X = rng.normal(size=(7, 3))
     parameters = {"gamma": 0.3, "degree": 3, "coef0": coef0}
     expected = pairwise_kernels(X, metric=name, filter_params=True, **parameters)
@@ -24,13 +24,13 @@ def test_kernels_are_those_of_scikit_learn(rng: np.random.Generator, name: str, 
     np.testing.assert_allclose(choose_kernel(name, given, **parameters)(given), expected, rtol=1e-12)
 
 
-def test_a_kernel_has_parameters_of_its_own(rng: np.random.Generator) -> None:
+def test_a_kernel_object_has_its_own_parameters(rng: np.random.Generator) -> None:
     kernel = RBF(gamma=3) + Linear()
     assert choose_kernel(kernel, rng.normal(size=(5, 2)), gamma=1.0, degree=3, coef0=0.0) is kernel
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-def test_scale_auto_and_median(rng: np.random.Generator, sparse: bool) -> None:
+def test_gamma_is_set_by_scale_auto_and_median(rng: np.random.Generator, sparse: bool) -> None:
     X = rng.normal(size=(40, 5))
     given = sp.csr_matrix(X) if sparse else X
     assert width_of("scale", given) == pytest.approx(1 / (5 * X.var()), rel=1e-12)
@@ -47,17 +47,17 @@ def test_the_median_follows_the_units_and_not_the_offset(rng: np.random.Generato
     assert width == pytest.approx(0.5 / np.median(pdist(X)) ** 2, rel=0.1)
 
 
-def test_rows_that_do_not_differ_have_width_one() -> None:
+def test_identical_rows_have_width_one() -> None:
     X = np.ones((4, 2))
     assert width_of("median", X) == width_of("scale", X) == 1.0
 
 
-def test_a_variance_beyond_numbers_is_refused() -> None:
+def test_a_variance_that_overflows_is_refused() -> None:
     with pytest.raises(DataError, match=r"not finite.*StandardScaler"):
         width_of("scale", np.array([[1e200], [-1e200]]))
 
 
-def test_a_sample_is_always_the_same() -> None:
+def test_the_sample_is_reproducible() -> None:
     assert sample_row_numbers(3, 5).tolist() == [0, 1, 2]
     assert np.array_equal(sample_row_numbers(100, 10), sample_row_numbers(100, 10))
     assert len(np.unique(sample_row_numbers(100, 10))) == 10

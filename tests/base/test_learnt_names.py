@@ -37,7 +37,7 @@ def test_a_fit_sets_what_the_docstring_names(subject: Subject) -> None:
             warnings.simplefilter("ignore")
             try:
                 model = subject.model(option).fit(*subject.arguments(case))
-            except ValueError:  # an option for other data: the rest will do
+            except ValueError:  # an option for other data: the others suffice
                 continue
         names -= {name for name in names if hasattr(model, name)}
     assert names == BY_OPTION.get(subject.name, set())

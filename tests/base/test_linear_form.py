@@ -68,13 +68,13 @@ GAUSSIAN = [
 
 
 @pytest.mark.parametrize(("name", "options"), GAUSSIAN)
-def test_models_of_measurements(rng, name, options):
+def test_linear_forms_of_models_of_numbers(rng, name, options):
     X, y = measurements(rng)
     assert_reproduces(getattr(mercer, name)(**options).fit(X, y), X)
 
 
 @pytest.mark.parametrize(("name", "options"), GAUSSIAN)
-def test_digits_survive_far_from_zero(rng, name, options):
+def test_digits_are_kept_far_from_zero(rng, name, options):
     X, y = measurements(rng, offset=1e7)
     assert_reproduces(getattr(mercer, name)(**options).fit(X, y), X)
 
@@ -82,7 +82,7 @@ def test_digits_survive_far_from_zero(rng, name, options):
 @pytest.mark.parametrize(
     "model", [MultinomialNB(), BernoulliNB(), ComplementNB(), CategoricalNB(), NaiveBayes("poisson")]
 )
-def test_models_of_counts(rng, model):
+def test_linear_forms_of_models_of_counts(rng, model):
     X, y = counts(rng)
     assert_reproduces(model.fit(X, y), X)
 
@@ -158,7 +158,7 @@ def test_gaussian_weights_with_shared_variance(rng):
     np.testing.assert_allclose(form.intercept[1] - form.intercept[0], bias)
 
 
-def test_one_dimension_with_two_variances_is_a_parabola():
+def test_one_column_with_two_variances_gives_a_parabola():
     """Lecture 4: the boundary ax² + bx + c = 0 between N(0, 1) and N(3, 4), at equal priors."""
     X = np.array([[-1.0], [1.0], [1.0], [5.0]])
     form = linear_form(GaussianNB(var_smoothing=0.0).fit(X, [0, 0, 1, 1]))
@@ -216,7 +216,7 @@ def test_a_missing_value_without_a_term_is_refused(rng):
         form.feature_map(np.full((1, 3), np.nan))
 
 
-def test_a_form_survives_pickling(rng):
+def test_a_linear_form_can_be_pickled(rng):
     table, y = mixed(rng)
     form = linear_form(NaiveBayes().fit(table, y))
     again = pickle.loads(pickle.dumps(form))

@@ -52,7 +52,7 @@ def test_numbers_requested_as_categories_have_levels() -> None:
 
 
 @pytest.mark.parametrize("families", ["auto", m.Schema.infer(FRAME[["size", "city", "code", "owner"]])])
-def test_naive_bayes_reads_by_itself(families: Any) -> None:
+def test_naive_bayes_reads_columns_without_a_transformer(families: Any) -> None:
     columns = columns_read(m.NaiveBayes(families).fit(FRAME[["size", "city", "code", "owner"]], Y))
     assert columns["size"][1:] == (Kind.NUMBER, None)
     assert columns["city"] == (Kind.CATEGORY, Kind.CATEGORY, ("Bonn", "Ulm"))
@@ -60,7 +60,7 @@ def test_naive_bayes_reads_by_itself(families: Any) -> None:
     assert list(columns) == ["size", "city", "code", "owner"]
 
 
-def test_levels_that_were_learnt_later_count() -> None:
+def test_levels_of_later_batches_are_known() -> None:
     """A merged model has the levels of both parts."""
     parts = [FRAME[["city", "code"]].iloc[:20].replace({"code": {1: 0, 3: 2}}), FRAME[["city", "code"]].iloc[20:]]
     first, second = (m.NaiveBayes(m.Schema.infer(part)).fit(part, Y[:20]) for part in parts)
@@ -69,7 +69,7 @@ def test_levels_that_were_learnt_later_count() -> None:
     assert columns_read(first)["city"] == (Kind.CATEGORY, Kind.CATEGORY, ("Bonn", "Ulm"))
 
 
-def test_a_glm_reads_by_itself() -> None:
+def test_a_glm_reads_columns_without_a_transformer() -> None:
     model = m.GLM("bernoulli", penalty="l2").fit(FRAME[["size", "city"]], Y)
     assert columns_of_fit(model) == [Column("size", Kind.NUMBER), Column("city", Kind.CATEGORY, ("Bonn", "Ulm"))]
 

@@ -16,14 +16,14 @@ SINGLE = X.astype(np.float32)
 SPELLED = X.round(3).astype(str)
 
 
-def test_types_of_what_float32_rows_give() -> None:
+def test_dtypes_of_results_for_float32_rows() -> None:
     naive, discriminant = mercer.GaussianNB().fit(SINGLE, TWO), mercer.LinearDiscriminantAnalysis().fit(SINGLE, TWO)
     assert naive.epsilon_.dtype == naive.predict_proba(SINGLE).dtype == np.float64
     assert discriminant.decision_function(SINGLE).dtype == discriminant.predict_proba(SINGLE).dtype == np.float64
     assert mercer.LinearRegression(positive=True, fit_intercept=False).fit(SINGLE, TWO).coef_.dtype == np.float32
 
 
-def test_integers_of_kernel_ridge_are_kept_as_floats() -> None:
+def test_kernel_ridge_stores_integers_as_floats() -> None:
     assert mercer.KernelRidge().fit(np.arange(6).reshape(3, 2), [0.0, 1.0, 2.0]).X_fit_.dtype == np.float64
 
 
@@ -41,16 +41,16 @@ def test_distinct_labels_are_labels(labels: Any) -> None:
     assert np.isin(model.predict(X), labels).all()
 
 
-def test_strings_of_pandas_are_objects_among_the_classes() -> None:
+def test_classes_of_pandas_strings_have_dtype_object() -> None:
     assert mercer.Perceptron().fit(X, pd.Series(np.where(TWO, "yes", "no"))).classes_.dtype == object
 
 
-def test_a_class_without_weight_has_its_row_of_coefficients() -> None:
+def test_a_class_without_weight_has_a_row_of_coefficients() -> None:
     three = np.arange(60) % 3
     assert mercer.LinearSVC().fit(X, three, sample_weight=1.0 * (three < 2)).coef_.shape == (3, 3)
 
 
-def test_products_with_y_are_not_read() -> None:
+def test_products_with_y_are_ignored() -> None:
     y = X @ [1.0, 2.0, 0.0]
     given = mercer.enet_path(X, y, alphas=[0.1], Xy=np.full(3, 9.0))[1]
     np.testing.assert_array_equal(given, mercer.enet_path(X, y, alphas=[0.1])[1])

@@ -96,7 +96,7 @@ def assert_same_model(mine: Any, theirs: Any, rtol: float = 1e-9):
 
 
 def assert_same_answers(fitted: Any, X: Any, rtol: float = 1e-9):
-    """Of rows as an array and as a tensor; `fitted` on either."""
+    """Compare results for rows as an array and as a tensor; `fitted` on either."""
     (rows,) = tensors(X)
     for name in methods(fitted):
         expected, got = getattr(fitted, name)(X), getattr(fitted, name)(rows)
@@ -109,7 +109,7 @@ def assert_same_answers(fitted: Any, X: Any, rtol: float = 1e-9):
 @each
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-9), (np.float32, 1e-5)])
-def test_tensors_are_arrays(make, weighted, dtype, rtol, data, rng):
+def test_tensors_agree_with_arrays(make, weighted, dtype, rtol, data, rng):
     X, y = data[0].astype(dtype), data[1]
     weight = np.where(rng.random(len(y)) < 0.1, 0.0, rng.random(len(y))) if weighted else None
     of_arrays, of_tensors = make().fit(X, y, weight), make().fit(*tensors(X, y, weight))
@@ -134,7 +134,7 @@ def test_two_classes_have_one_decision(make, data):
 
 
 @each
-def test_many_chunks_give_the_answer_of_one(make, data, monkeypatch):
+def test_many_chunks_agree_with_one(make, data, monkeypatch):
     X, y = tensors(*data)
     one = make().fit(X, y)
     monkeypatch.setattr(generative, "tile_size", lambda X: 21 * 60)
@@ -147,7 +147,7 @@ def test_many_chunks_give_the_answer_of_one(make, data, monkeypatch):
 
 
 @each
-def test_a_fit_in_pieces_is_a_fit_whether_of_arrays_or_tensors(make, data, rng):
+def test_partial_fits_of_arrays_and_tensors_agree_with_one_fit(make, data, rng):
     X, y = data
     weight = rng.random(len(y))
     pieces = make().partial_fit(
@@ -159,7 +159,7 @@ def test_a_fit_in_pieces_is_a_fit_whether_of_arrays_or_tensors(make, data, rng):
 
 
 @each_of_four
-def test_what_was_learnt_of_tensors_is_merged_and_forgotten(make, data):
+def test_models_fitted_to_tensors_merge_and_forget(make, data):
     X, y = data
     first, second = make().fit(*tensors(X[:200], y[:200])), make().fit(X[200:], y[200:])
     whole = make().fit(X, y)
@@ -230,7 +230,7 @@ def test_layout_and_gradients_do_not_matter(make, data):
     np.testing.assert_allclose(said, model.predict_proba(X), atol=1e-12)
 
 
-def test_a_covariance_estimator_sees_the_rows(data):
+def test_a_covariance_estimator_receives_the_rows(data):
     def make() -> Any:
         return LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=OAS())
 
@@ -282,7 +282,7 @@ def test_bad_tensors_are_refused_and_leave_the_old_model(make, breaking, error, 
 
 
 @each_of_four
-def test_the_bad_value_is_named(make, data):
+def test_invalid_values_are_named(make, data):
     X, y = tensors(*data)
     X[7, 2] = torch.inf
     model = make()
@@ -311,7 +311,7 @@ EXTREMES: dict[str, Callable[[Any, Any], Any]] = {
 
 @each_of_four
 @pytest.mark.parametrize("extreme", EXTREMES.values(), ids=EXTREMES)
-def test_extremes_have_the_answer_or_the_refusal_of_arrays(make, extreme, data):
+def test_extreme_values_give_the_result_or_the_error_of_arrays(make, extreme, data):
     def answer(X: Any, y: Any) -> Any:
         try:
             return np.asarray(make().fit(X, y).predict_proba(X))
@@ -326,7 +326,7 @@ def test_extremes_have_the_answer_or_the_refusal_of_arrays(make, extreme, data):
         np.testing.assert_allclose(got, expected, atol=1e-9)
 
 
-def test_one_class_is_refused_as_of_arrays(data):
+def test_one_class_is_refused_as_for_arrays(data):
     X, y = data[0], np.zeros_like(data[1])
     for make in (QuadraticDiscriminantAnalysis, GaussianDiscriminant):
         with pytest.raises(DataError) as of_tensors:
@@ -339,7 +339,7 @@ def test_one_class_is_refused_as_of_arrays(data):
 
 
 @each_of_four
-def test_where_memory_is_short_chunks_are_smaller(make, data, monkeypatch):
+def test_chunks_are_smaller_if_memory_is_short(make, data, monkeypatch):
     X, y = tensors(*data)
     expected = make().fit(X, y)
     said = expected.predict_proba(X)
@@ -367,7 +367,7 @@ def test_where_memory_is_short_chunks_are_smaller(make, data, monkeypatch):
         model.predict(X)
 
 
-def test_models_of_tensors_are_loaded_without_torch(data, tmp_path):
+def test_models_fitted_to_tensors_are_loaded_without_torch(data, tmp_path):
     X, y = data
     models = [MODELS[name]().fit(*tensors(X, y)) for name in FOUR]
     file = tmp_path / "models.pickle"

@@ -34,7 +34,7 @@ class Model(SimpleNamespace):
     """Object with attributes."""
 
 
-def test_which_objects_are_tensors():
+def test_tensors_are_recognised():
     assert is_tensor(X)
     assert is_tensor(torch.nn.Parameter(X))
     assert not any(map(is_tensor, (X.numpy(), [1.0], None, "tensor")))
@@ -42,7 +42,7 @@ def test_which_objects_are_tensors():
     assert namespace(X.numpy()) is np
 
 
-def test_arrays_in_any_order_are_put_beside_a_tensor_without_a_warning():
+def test_arrays_in_any_memory_order_become_tensors_without_a_warning():
     numbers = np.arange(3.0)
     numbers.flags.writeable = False
     with warnings.catch_warnings():
@@ -86,14 +86,14 @@ def test_rows_that_need_no_change_are_not_copied():
         (X + 1j, DeviceError, "real"),
     ],
 )
-def test_rows_that_are_refused(rows, error, words):
+def test_invalid_rows_are_refused(rows, error, words):
     model = Model(n_features_in_=2)
     with pytest.raises(error, match=words):
         check_tensor(model, rows, reset=False)
     assert model.n_features_in_ == 2
 
 
-def test_values_beside_rows():
+def test_values_are_aligned_with_rows():
     for values in (range(6), np.arange(6), np.arange(6, dtype=object), torch.arange(6), torch.arange(6.0).double()):
         got = align_with_rows(values, X, "y")
         assert got.tolist() == [0, 1, 2, 3, 4, 5]
@@ -106,7 +106,7 @@ def test_values_beside_rows():
         align_with_rows(torch.zeros(6, device="meta"), X, "y")
 
 
-def test_weights():
+def test_weights_are_checked():
     assert check_tensor_weight(None, X) is None
     for weight in (2, np.full(6, 2), [2.0] * 6, torch.full((6,), 2, dtype=torch.int32)):
         got = check_tensor_weight(weight, X)
@@ -128,7 +128,7 @@ def test_weights():
     st.lists(st.integers(-3, 3), min_size=1, max_size=30),
     st.sampled_from(["int64", "int8", "float32", "float16", "bool"]),
 )
-def test_labels_are_coded_as_those_of_arrays(labels, dtype):
+def test_labels_are_coded_as_for_arrays(labels, dtype):
     rows = torch.zeros(len(labels), 1)
     y = torch.tensor(labels).to(getattr(torch, dtype))
     expected, places = encode_labels((y.float() if dtype == "float16" else y).numpy())
@@ -140,7 +140,7 @@ def test_labels_are_coded_as_those_of_arrays(labels, dtype):
         assert torch.equal(decode_labels(classes, codes), y.to(torch.as_tensor(expected).dtype))
 
 
-def test_labels_of_other_kinds():
+def test_labels_of_other_types_are_coded():
     classes, codes = encode_tensor_labels(["b", "a", "b", "c", "a", "a"], X)
     assert classes.tolist() == ["a", "b", "c"]
     assert codes.tolist() == [1, 0, 1, 2, 0, 0]
@@ -162,7 +162,7 @@ def test_labels_of_other_kinds():
         (torch.zeros(6, device="meta"), DeviceError, "y is on meta"),
     ],
 )
-def test_labels_that_are_refused(y, error, words):
+def test_invalid_labels_are_refused(y, error, words):
     with pytest.raises(error, match=words):
         encode_tensor_labels(y, X)
 
@@ -178,7 +178,7 @@ def test_values_that_are_not_finite_are_named():
             refuse_not_finite(model, broken)
 
 
-def test_a_plan_has_the_device():
+def test_a_plan_names_the_device():
     plan = tensor_plan("one pass", X, blocks=3)
     assert str(plan) == "one pass; exact, float32, 3 blocks on 1 thread, cpu"
 

@@ -76,7 +76,7 @@ def test_it_takes_part_in_comparisons() -> None:
     assert (fitted.predict(FRAME) == Y).mean() > 0.8
 
 
-def test_it_is_left_out_where_it_yields_nothing(another: Any) -> None:
+def test_it_is_left_out_if_it_yields_nothing(another: Any) -> None:
     assert "NearestMean" not in {each.name for each in select_suitable(Table.of(FRAME), Question()).entrants}
 
 
@@ -122,7 +122,7 @@ def test_it_has_a_counterpart(another: Any) -> None:
     assert [name for name, _ in mercer.counterpart(another.NearestMean()).steps] == ["imputer", "scaler", "logistic"]
 
 
-def test_a_subclass_inherits_what_holds_for_it(another: Any) -> None:
+def test_a_subclass_inherits_applicable_traits(another: Any) -> None:
     assert traits_of(another.Renamed).half == "columns"
     assert declared_traits(another.Renamed) is None
     assert another.Renamed not in estimators_for("classification")
@@ -130,7 +130,7 @@ def test_a_subclass_inherits_what_holds_for_it(another: Any) -> None:
         mercer.export.to_python(another.Renamed().fit(FRAME, Y))
 
 
-def test_a_class_without_traits_is_of_no_pair_and_in_no_file(tmp_path: Path) -> None:
+def test_a_class_without_traits_has_no_counterpart_and_is_not_saved(tmp_path: Path) -> None:
 
     class Bare(ClassifierMixin, BaseEstimator):
         def fit(self, X: Any, y: Any) -> Self:
@@ -144,7 +144,7 @@ def test_a_class_without_traits_is_of_no_pair_and_in_no_file(tmp_path: Path) -> 
         mercer.save(Bare().fit(FRAME, Y), tmp_path / "bare.mercer")
 
 
-def test_a_class_whose_module_is_gone_takes_no_part(another: Any) -> None:
+def test_a_class_whose_module_is_gone_is_ignored(another: Any) -> None:
     class Gone(another.NearestMean): ...
 
     Gone.__module__, Gone.__qualname__ = "a_module_that_was_removed", "Gone"
@@ -153,14 +153,14 @@ def test_a_class_whose_module_is_gone_takes_no_part(another: Any) -> None:
     assert "Gone" not in model_names()
 
 
-def test_other_tests_find_no_class_of_this_package() -> None:
+def test_classes_of_this_test_do_not_leak_into_other_tests() -> None:
     """Collecting the tests imports no class that declares traits: it would be a model of all tests of the run."""
     code = "import tests.base.test_traits; from mercer.base import model_names; print('NearestMean' in model_names())"
     assert run_python(code) == "False"
 
 
 @pytest.mark.usefixtures("another")
-def test_names_with_a_trait_are_of_classes_that_declare_it() -> None:
+def test_names_listed_for_a_trait_belong_to_classes_that_declare_it() -> None:
     assert "NearestMean" in model_names("export")
     assert model_names("needs_full_rank") == ("QuadraticDiscriminantAnalysis",)
 
@@ -180,7 +180,7 @@ def test_every_model_declares_its_tasks() -> None:
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_functions_that_are_named_exist(name: str) -> None:
+def test_functions_named_by_traits_exist(name: str) -> None:
     declared = traits_of(getattr(mercer, name))
     for trait in fields(declared):
         value = getattr(declared, trait.name)
@@ -201,7 +201,7 @@ def run_python(code: str) -> str:
     return finished.stdout.strip()
 
 
-def test_traits_load_nothing_that_a_model_does_not_need() -> None:
+def test_traits_load_only_the_required_modules() -> None:
     code = (
         "import sys; from mercer import GaussianNB; "
         "print([m for m in sys.modules if m.startswith(('mercer.export', 'mercer.comparison', 'mercer.svm'))])"
@@ -211,7 +211,7 @@ def test_traits_load_nothing_that_a_model_does_not_need() -> None:
     assert run_python(code) == "False"
 
 
-def test_a_task_loads_its_own_models_alone() -> None:
+def test_a_task_loads_only_its_own_models() -> None:
     code = (
         "from mercer.base import estimators_for; names = {cls.__name__ for cls in estimators_for('regression')}; "
         "import sys; print('Ridge' in names, 'mercer.naive_bayes._gaussian' in sys.modules)"

@@ -24,7 +24,7 @@ MODELS = [
 ]
 
 
-def with_a_wild_row(value: float) -> tuple[np.ndarray, np.ndarray]:
+def with_an_extreme_row(value: float) -> tuple[np.ndarray, np.ndarray]:
     wild, weight = X.copy(), np.ones(300)
     wild[7, 0], weight[7] = value, 0.0
     return wild, weight
@@ -38,8 +38,8 @@ def as_source(rows: np.ndarray, weight: np.ndarray) -> Any:
 @pytest.mark.parametrize("value", [1e9, -1e150])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, pd.DataFrame, torch.tensor])
-def test_wild_numbers_of_no_weight(container: Any, model: Any, value: float) -> None:
-    rows, weight = with_a_wild_row(value)
+def test_extreme_rows_of_weight_zero_have_no_effect(container: Any, model: Any, value: float) -> None:
+    rows, weight = with_an_extreme_row(value)
     expected = model.fit(np.delete(X, 7, axis=0), np.delete(Y, 7)).coef_.copy()
     beside = (torch.tensor(Y), torch.tensor(weight)) if container is torch.tensor else (Y, weight)
     found = model.fit(container(rows), beside[0], sample_weight=beside[1])
@@ -48,7 +48,7 @@ def test_wild_numbers_of_no_weight(container: Any, model: Any, value: float) -> 
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_wild_numbers_of_no_weight_in_a_source(model: Any) -> None:
+def test_extreme_rows_of_weight_zero_in_a_source_have_no_effect(model: Any) -> None:
     expected = model.fit(np.delete(X, 7, axis=0), np.delete(Y, 7)).coef_.copy()
-    found = model.fit(as_source(*with_a_wild_row(1e9)))
+    found = model.fit(as_source(*with_an_extreme_row(1e9)))
     np.testing.assert_allclose(found.coef_, expected, rtol=1e-6, atol=1e-8)

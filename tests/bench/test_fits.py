@@ -1,4 +1,4 @@
-"""What is timed of a model: its fit, or only what is asked of it after."""
+"""Tests of races between models, in which either the fit or a later call is timed."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def test_every_call_of_a_fit_race_fits_a_new_model() -> None:
     assert race.results(measured.returned, DATA) == {"mean": 3.0}
 
 
-def test_rows_may_be_seen_in_another_form() -> None:
+def test_an_entrant_may_receive_rows_in_another_form() -> None:
     race = fit_race(Entrant(fresh(), see=lambda data: data.X[:, :1]), {}, means)
     assert race.ours.prepare(DATA)().columns == 1
 
 
-def test_who_is_only_asked_is_fitted_beforehand_and_once() -> None:
+def test_a_prediction_race_fits_the_model_once_beforehand() -> None:
     made = fresh()
     race = asked_race(
         Entrant(made), {}, lambda model, data: model.mean, lambda mean, data: {"mean": mean}, task="predict"
@@ -58,7 +58,7 @@ def test_who_is_only_asked_is_fitted_beforehand_and_once() -> None:
     assert made.fits == 1
 
 
-def test_features_are_those_of_all_rows() -> None:
+def test_features_are_computed_for_all_rows() -> None:
     race = transform_race(Entrant(fresh()), {}, task="transform")
     features = race.results(race.ours.prepare(DATA)(), DATA)["features"]
     np.testing.assert_array_equal(features.sum(axis=0), 0.0)

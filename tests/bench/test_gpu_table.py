@@ -23,10 +23,10 @@ def test_the_table_in_the_repository_is_the_measured_one() -> None:
     assert (gpu_table.FOLDER / "GPU.md").read_text(encoding="utf-8") == gpu_table.table(gpu_table.kept())
 
 
-def test_a_row_says_what_was_measured() -> None:
+def test_a_row_describes_the_measurement() -> None:
     shown = "| `a` | K v | 2.000 | ≤4 | 2.00e+12 | 50% | 1.0e-07 | 3.5 | 2026-11-16, a card, torch |\n"
     assert gpu_table.line("a", MEASURED) == shown
 
 
-def test_where_there_was_one_call_no_other_was_the_first() -> None:
+def test_a_missing_first_call_is_a_dash() -> None:
     assert "| 1.0e-07 | – |" in gpu_table.line("a", MEASURED | {"first": None})

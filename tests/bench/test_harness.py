@@ -1,4 +1,4 @@
-"""A race times what it says it times, and compares what it says it compares."""
+"""Tests of races: measured calls, ratios, and the comparison of answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def toy_workload(error: float) -> Workload:
     return Workload("toy", "1", 10, lambda rows: Numbers(np.arange(rows)), (race,))
 
 
-def test_one_call_to_warm_up_and_five_that_count() -> None:
+def test_one_warm_up_call_and_five_measured_calls() -> None:
     calls: list[int] = []
     measured = measure(Contender("counted", lambda data: lambda: calls.append(1)), None)
     assert len(calls) == 6
@@ -45,7 +45,7 @@ def test_preparation_happens_once() -> None:
 
 
 @pytest.mark.parametrize(("error", "counts"), [(0.0, True), (1e-3, False)])
-def test_a_ratio_counts_only_where_the_answers_agree(error: float, counts: bool) -> None:
+def test_a_ratio_counts_only_if_the_answers_agree(error: float, counts: bool) -> None:
     (outcome,) = toy_workload(error).run(Options(threads=1, memory=False)).outcomes
     assert (outcome.ratio is not None) == counts
     assert outcome.rival == "rival"
@@ -72,13 +72,13 @@ def test_results_of_different_names_cannot_be_compared() -> None:
 
 
 @pytest.mark.skipif(not memory.CLEAR.exists(), reason="the system has no high-water mark that can be reset")
-def test_peak_memory_sees_what_is_freed_again() -> None:
+def test_peak_memory_includes_what_is_freed_later() -> None:
     megabytes = 64
     peak = memory.peak_of(lambda: np.ones(megabytes << 17).sum())
     assert peak == pytest.approx(megabytes << 20, rel=0.2)
 
 
-def test_memory_is_not_measured_where_a_race_names_no_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_not_measured_if_a_race_names_no_input(monkeypatch: pytest.MonkeyPatch) -> None:
     measured: list[str] = []
 
     def peak(workload: str, task: str, contender: str, rows: int, threads: int) -> float:

@@ -22,7 +22,7 @@ def test_every_rival_has_its_version_in_the_line() -> None:
     assert rivals <= set(PACKAGES)
 
 
-def test_the_code_that_was_measured_has_its_commit_and_a_mark_for_changes(tmp_path: Path) -> None:
+def test_the_measured_code_has_its_commit_and_a_mark_for_changes(tmp_path: Path) -> None:
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
     (package := tmp_path / "src").mkdir()

@@ -10,7 +10,7 @@ import pytest
 from bench import out_of_core
 
 
-def test_the_median_of_three_calls_counts_after_one_of_the_first_file(
+def test_the_median_of_three_calls_counts_after_a_warm_up_on_the_first_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     read: list[Path] = []
@@ -28,7 +28,7 @@ def test_the_median_of_three_calls_counts_after_one_of_the_first_file(
     assert told["answer"] == [7.0]
 
 
-def test_peaks_of_processes_are_told_of_both_and_no_first_call() -> None:
+def test_peaks_of_both_processes_are_reported_without_a_first_call() -> None:
     found: dict[str, Any] = {
         "ours": {"seconds": 1.0, "answer": [1.0], "peak": 5e8},
         "theirs": {"seconds": 2.0, "answer": [1.0], "peak": 7e8},

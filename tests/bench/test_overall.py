@@ -1,4 +1,4 @@
-"""Geometric means over workloads, each with one say; the fastest rival of each task; what was missed by name."""
+"""Geometric means over workloads of equal weight, the fastest rival of each task, and the names of missed targets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RACES = [
 ]
 
 
-def test_the_hardest_rival_is_the_fastest_of_those_with_the_same_answer() -> None:
+def test_the_strongest_rival_is_the_fastest_with_the_same_answer() -> None:
     assert [one.rival for one in hardest(RACES[0].outcomes)] == ["scikit-learn-intelex", "scikit-learn svd"]
     assert [one.rival for one in hardest(RACES[0].outcomes, is_scikit_learn)] == [
         "scikit-learn lsqr",
@@ -37,11 +37,11 @@ def test_the_hardest_rival_is_the_fastest_of_those_with_the_same_answer() -> Non
     ]
 
 
-def test_a_workload_of_many_tasks_has_one_say() -> None:
+def test_a_workload_counts_once_however_many_tasks_it_has() -> None:
     assert ratios(RACES, is_scikit_learn) == pytest.approx({"ridge": 8.0, "kde": 27.0})  # √(4·16), 27
 
 
-def test_means_of_workloads_and_the_least_of_all_tasks_are_told() -> None:
+def test_the_mean_of_workloads_and_the_minimum_of_tasks_are_reported() -> None:
     ours, best = lines(RACES)
     assert ours[1:] == ("2", "14.7×", "4.0× (ridge: fit)")  # √(8·27)
     assert best[1:] == ("2", "6.7×", "2.0× (ridge: fit)")  # √(√(2·16)·8)

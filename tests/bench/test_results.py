@@ -13,14 +13,14 @@ def report(name: str, seconds: float) -> Report:
     return Report(name, "10 × 2", "somewhere", (outcome,), (Timing("start", 0.1, limit=0.3),))
 
 
-def test_a_workload_run_alone_replaces_its_own_part_only(tmp_path: Path) -> None:
+def test_a_workload_run_alone_replaces_only_its_own_section(tmp_path: Path) -> None:
     store = tmp_path / "results.json"
     for one in (report("b", 1.0), report("a", 2.0), report("b", 3.0)):
         results.save(one, ("a", "b"), store)
     assert results.load(store) == [report("a", 2.0), report("b", 3.0)]
 
 
-def test_a_section_says_what_was_measured_and_on_what() -> None:
+def test_a_section_describes_the_measurement_and_the_machine() -> None:
     text = results.section(report("a", 0.5))
     assert "10 × 2. somewhere." in text
     assert "| fit | rival | 0.5 | 5 | 10.0× | ≥5× | 1 | 1e-12 ≤ 1e-08 | 5% | – |" in text
@@ -33,7 +33,7 @@ def test_peaks_of_whole_processes_are_in_bytes_and_a_first_call_may_be_absent() 
     assert "| ≥5× | – | 1e-12 ≤ 1e-08 | 0.78 GB | 1.20 GB |" in text
 
 
-def test_limits_have_as_many_digits_as_seconds() -> None:
+def test_limits_have_the_digits_of_seconds() -> None:
     text = results.section(Report("a", "10 × 2", "somewhere", timings=(Timing("a pass", 3.3419, limit=5.45562),)))
     assert "| a pass | 3.34 | ≤5.46 |" in text
 

@@ -21,11 +21,11 @@ from tests.cli._program import PROGRAM, Run
 COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback is not None]
 
 
-def test_version(run: Run) -> None:
+def test_the_version_is_printed(run: Run) -> None:
     assert run("--version").stdout.strip() == f"mercer {mercer.__version__}"
 
 
-def test_the_commands() -> None:
+def test_all_commands_are_listed() -> None:
     assert COMMANDS == [
         "compare",
         "fit",
@@ -40,7 +40,7 @@ def test_the_commands() -> None:
     ]
 
 
-def test_no_summary_of_a_command_is_cut_off(run: Run) -> None:
+def test_summaries_of_commands_are_not_truncated(run: Run) -> None:
     assert "..." not in run("--help", env={"COLUMNS": "80"}).stdout.split("Commands:")[1]
 
 
@@ -66,7 +66,7 @@ def test_shells_can_complete(run: Run, typed: str, offered: list[str]) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["compare", "--help"], ["predict", "--help"]])
-def test_help_loads_nothing_that_counts(arguments: list[str]) -> None:
+def test_help_loads_no_heavy_packages(arguments: list[str]) -> None:
     code = f"""
 import sys
 from mercer.cli import main
@@ -98,7 +98,9 @@ except SystemExit as end:
         (KeyboardInterrupt(), 130, "mercer: stopped by Ctrl-C."),
     ],
 )
-def test_how_it_ends(failure: BaseException, code: int, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exceptions_give_an_exit_code_and_a_sentence(
+    failure: BaseException, code: int, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     def command() -> None:
         raise failure
 
@@ -149,7 +151,7 @@ def test_exit_codes_of_the_real_program(model: Path) -> None:
     assert "'no.mercer'" in second
 
 
-def test_closed_or_full_outputs(model: Path) -> None:
+def test_closed_and_full_outputs_are_handled(model: Path) -> None:
     """Standard output and standard error may be closed, full, or without a reader."""
     told = shell(
         """
@@ -184,7 +186,7 @@ main()
     assert (finished.returncode, finished.stderr) == (130, "")
 
 
-def test_a_reader_that_goes_away_is_no_failure(model: Path) -> None:
+def test_a_reader_that_stops_reading_is_not_an_error(model: Path) -> None:
     """There are more rows than a pipe holds, so that the program still writes after `head` has ended."""
     folder = model.parent
     people = (folder / "people.csv").read_text().splitlines(keepends=True)
@@ -194,7 +196,7 @@ def test_a_reader_that_goes_away_is_no_failure(model: Path) -> None:
     assert told.stderr == ""
 
 
-def test_files_are_written_whoever_reads_what_is_printed(model: Path) -> None:
+def test_files_are_written_even_if_standard_output_is_closed(model: Path) -> None:
     """A closed pipe or a full disk affects only printed results."""
     folder = model.parent
     told = shell(

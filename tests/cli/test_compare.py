@@ -29,7 +29,7 @@ def test_without_target_a_bundled_set_is_compared(run: Run) -> None:
     assert "petal length (cm)  number" in result.stderr
 
 
-def test_a_file(run: Run, people: Path) -> None:
+def test_a_file_is_compared(run: Run, people: Path) -> None:
     result = run("compare", people, "--target", "-1", "--drop", "id", "--seed", "1", *QUICK)
     assert result.exit_code == 0
     assert "80 rows × 2 columns, 2 classes" in result.stdout
@@ -52,7 +52,7 @@ def test_problems_come_first_then_the_verdict_then_the_table(run: Run, tmp_path:
     assert places == sorted(places)
 
 
-def test_quiet_says_nothing_but_the_answer(run: Run, people: Path) -> None:
+def test_quiet_prints_only_the_answer(run: Run, people: Path) -> None:
     result = run("compare", people, "--target", "size", "-q", *QUICK)
     assert (result.exit_code, result.stderr) == (0, "")
     assert "NaiveBayes" in result.stdout
@@ -77,7 +77,7 @@ def test_only_named_files_are_written(run: Run, people: Path, monkeypatch: pytes
     assert "The page is report.html." in result.stderr
 
 
-def test_the_best_model_takes_the_table_as_it_comes(run: Run, people: Path, tmp_path: Path) -> None:
+def test_the_best_model_accepts_the_original_table(run: Run, people: Path, tmp_path: Path) -> None:
     saved = tmp_path / "best.mercer"
     for name in ("NaiveBayes", "LogisticRegression"):
         assert run("compare", people, "--target", "size", "--models", name, "--save", saved, "-q").exit_code == 0
@@ -90,7 +90,7 @@ def test_the_best_model_takes_the_table_as_it_comes(run: Run, people: Path, tmp_
         assert sum(right) > 70
 
 
-def test_json_on_standard_output_is_all_there_is(run: Run, people: Path) -> None:
+def test_json_on_standard_output_is_the_only_output(run: Run, people: Path) -> None:
     result = run("compare", people, "--target", "size", "--json", "-", *QUICK)
     assert json.loads(result.stdout)
     assert run("compare", people, "--target", "size", "--markdown", "-", *QUICK).stdout.lstrip().startswith("#")
@@ -104,7 +104,7 @@ def test_rows_without_a_label_are_left_out_and_mentioned(run: Run, people: Path)
     assert "Rows left out because they have no 'size': 1." in result.stderr
 
 
-def test_groups_and_times_are_not_shown_to_models(run: Run, tmp_path: Path) -> None:
+def test_groups_and_times_are_not_passed_to_models(run: Run, tmp_path: Path) -> None:
     rows = [f"{i % 8},{i},{i % 7 / 7},{'a' if i % 2 else 'b'}" for i in range(80)]
     (path := tmp_path / "visits.csv").write_text("\n".join(["patient,day,x,y", *rows]))
     grouped = run("compare", path, "--target", "y", "--group", "patient", *QUICK)
@@ -119,14 +119,14 @@ def test_kinds_can_be_declared(run: Run, people: Path) -> None:
     assert "identifier" not in result.stdout
 
 
-def test_the_seed_deals_the_rows(run: Run) -> None:
+def test_the_seed_determines_the_splits(run: Run) -> None:
     def found(seed: str) -> Any:
         return json.loads(run("compare", "wine", "--seed", seed, "--json", "-", *QUICK).stdout)["models"][0]["measures"]
 
     assert found("1") == found("1") != found("2")
 
 
-def test_ctrl_c_prints_what_is_done(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_prints_the_finished_part(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CrossValidationRun, "_run", interrupted_at(2, CrossValidationRun._run))
     result = run("compare", "iris", *QUICK)
     assert result.exit_code == 130
@@ -141,12 +141,12 @@ def test_ctrl_c_before_anything_is_done(run: Run, monkeypatch: pytest.MonkeyPatc
     assert (result.exit_code, result.stdout) == (130, "")
 
 
-def test_the_page_has_a_step_for_each_section(run: Run, tmp_path: Path) -> None:
+def test_progress_has_a_step_for_each_section_of_the_page(run: Run, tmp_path: Path) -> None:
     result = run("compare", "iris", "--progress", "--report", tmp_path / "report.html", *QUICK)
     assert f"{whole.PAGE_STEPS}/{whole.PAGE_STEPS}" in result.stderr
 
 
-def test_ctrl_c_during_the_page(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_during_the_page_is_handled(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Results are printed, and a previous page stays as it was."""
     monkeypatch.setattr(whole, "PAGE_SECTIONS", (*whole.PAGE_SECTIONS[:1], interrupt))
     (report := tmp_path / "report.html").write_text("the page of yesterday")
@@ -168,7 +168,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return passed
 
 
-def test_the_limit_of_time_is_that_of_models_and_page_together(
+def test_the_time_limit_covers_models_and_page_together(
     run: Run, tmp_path: Path, seconds: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a report, models have three quarters of the time, and the report the rest."""
@@ -195,7 +195,7 @@ def test_the_limit_of_time_is_that_of_models_and_page_together(
     assert run(*told, "52").exit_code == 0
 
 
-def test_sections_for_which_there_is_no_time_are_named_on_the_page(
+def test_sections_left_out_for_lack_of_time_are_named_on_the_page(
     run: Run, tmp_path: Path, seconds: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slow(view: Any) -> Any:
@@ -210,7 +210,7 @@ def test_sections_for_which_there_is_no_time_are_named_on_the_page(
     assert "Which model" in page
 
 
-def test_what_is_notable_about_a_wide_table_is_said(run: Run, tmp_path: Path) -> None:
+def test_notes_about_a_wide_table_are_printed(run: Run, tmp_path: Path) -> None:
     names = ["rownames", "price", *(f"x{j}" for j in range(45)), "y"]
     rows = [[i, f"${1000 + i:,}", *((i * j) % 7 for j in range(45)), "ab"[i % 2]] for i in range(1, 41)]
     (path := tmp_path / "wide.csv").write_text("\n".join([";".join(names), *(";".join(map(str, row)) for row in rows)]))

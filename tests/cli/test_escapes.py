@@ -36,7 +36,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
 
 
 @pytest.mark.usefixtures("place")
-def test_no_escape_reaches_the_terminal(run: Run) -> None:
+def test_escapes_do_not_reach_the_terminal(run: Run) -> None:
     shown = ""
     for command in COMMANDS:
         ended = run(*command)
@@ -52,7 +52,7 @@ def test_no_escape_reaches_the_terminal(run: Run) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 @pytest.mark.usefixtures("place")
 @pytest.mark.parametrize("command", ["predict t.mercer t.csv --keep city", "outliers t.csv --keep city -o -"])
-def test_rows_on_a_terminal_hold_no_escapes(command: str) -> None:
+def test_rows_printed_on_a_terminal_contain_no_escapes(command: str) -> None:
     program = "from mercer.cli.app import main; main()"
     for is_terminal in (True, False):
         ours, theirs = os.openpty() if is_terminal else os.pipe()

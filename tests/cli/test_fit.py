@@ -33,7 +33,7 @@ def test_settings_are_numbers_words_or_nothing(run: Run, people: Path, tmp_path:
     assert (ridge.alpha, ridge.fit_intercept, ridge.solver) == (0.5, False, "auto")
 
 
-def test_warnings_of_later_defaults_are_left_to_python(run: Run, tmp_path: Path) -> None:
+def test_warnings_about_future_defaults_are_left_to_python(run: Run, tmp_path: Path) -> None:
     """A class of one row has no inner folds, so that LogisticRegressionCV uses the defaults of scikit-learn."""
     table, saved = tmp_path / "t.csv", tmp_path / "m.mercer"
     lines = [f"{(7 * i) % 40 / 10},{'one' if i == 8 else 'high' if i % 3 else 'low'}" for i in range(40)]
@@ -49,7 +49,7 @@ def test_warnings_of_later_defaults_are_left_to_python(run: Run, tmp_path: Path)
 
 @pytest.mark.filterwarnings("ignore::mercer._errors.CollinearWarning")  # a level for each category, and no penalty
 @pytest.mark.parametrize("name", ["GaussianNB", "SVC", "LinearDiscriminantAnalysis", "Perceptron", "Lasso", "GLM"])
-def test_models_of_every_kind_take_the_table(run: Run, people: Path, tmp_path: Path, name: str) -> None:
+def test_models_of_every_kind_accept_the_table(run: Run, people: Path, tmp_path: Path, name: str) -> None:
     target = "size" if traits_of(estimator_named(name)).classifies else "height"
     saved = tmp_path / "m.mercer"
     assert run("fit", people, "--target", target, "--model", name, "-o", saved, "-q").exit_code == 0
@@ -62,11 +62,11 @@ def test_models_of_every_kind_take_the_table(run: Run, people: Path, tmp_path: P
     ("given", "meant"),
     [("10", 10), ("inf", math.inf), ("-inf", -math.inf), ("None", None), ('["a", 1]', ["a", 1]), ("a=b", "a=b")],
 )
-def test_a_setting_is_what_it_looks_like(given: str, meant: object) -> None:
+def test_settings_are_parsed_by_their_form(given: str, meant: object) -> None:
     assert parse_settings([f"C={given}"]) == {"C": meant}
 
 
-def test_every_public_estimator_that_predicts_has_a_name_here() -> None:
+def test_every_public_predictor_can_be_fitted_by_name() -> None:
     predicting = {name for name in mercer.__all__ if hasattr(getattr(mercer, name), "predict")}
     wrappers = {"Calibrated", "ConformalClassifier", "ConformalRegressor", "Decision", "DensityOutliers"}
     assert predicting - wrappers == {*model_names()}
@@ -85,13 +85,13 @@ def test_intervals_and_sets_need_rows_set_aside(run: Run, people: Path, tmp_path
     assert {*sets} <= {"short", "tall", "short|tall", '""'}
 
 
-def test_calibration(run: Run, people: Path, tmp_path: Path) -> None:
+def test_calibration_is_an_option(run: Run, people: Path, tmp_path: Path) -> None:
     options = ["--model", "LinearSVC", "--calibrate", "platt", "-o", tmp_path / "m", "-q"]
     assert run("fit", people, "--target", "size", *options).exit_code == 0
     assert "probability[tall]" in run("predict", tmp_path / "m", people, "-q").stdout
 
 
-def test_kinds_stay_with_the_model(run: Run, tmp_path: Path) -> None:
+def test_kinds_are_stored_with_the_model(run: Run, tmp_path: Path) -> None:
     rows = [f"{i % 5 + 1},0{i % 3},{i % 5 + i % 3}" for i in range(60)]
     (path := tmp_path / "a.csv").write_text("\n".join(["stars,plz,y", *rows]))
     saved = tmp_path / "m.mercer"
@@ -101,7 +101,7 @@ def test_kinds_stay_with_the_model(run: Run, tmp_path: Path) -> None:
     assert run("predict", saved, path, "-q").exit_code == 0
 
 
-def test_text(run: Run, tmp_path: Path) -> None:
+def test_columns_of_text_are_fitted(run: Run, tmp_path: Path) -> None:
     rows = [f"{'win a prize now' if i % 3 else 'see you at home'} {i},{'spam' if i % 3 else 'ham'}" for i in range(60)]
     (path := tmp_path / "mails.csv").write_text("\n".join(["mail,label", *rows]))
     for name in ("MultinomialNB", "LogisticRegression"):
@@ -122,7 +122,7 @@ def test_names_are_completed() -> None:
     ]
 
 
-def test_the_first_run_on_a_machine_says_why_it_takes_long(
+def test_the_first_run_on_a_machine_explains_the_compilation(
     run: Run, people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first run is recognized by the empty cache of machine code."""
@@ -149,7 +149,7 @@ def test_rows_read_piece_by_piece_give_the_same_model(run: Run, people: Path, tm
         assert [*map(float, mine.split(",")[1:])] == pytest.approx([*map(float, theirs.split(",")[1:])], abs=1e-7)
 
 
-def test_what_does_not_fit_into_memory_is_streamed_and_said(
+def test_a_file_larger_than_memory_is_streamed_with_a_note(
     run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mercer.cli._streaming.available_bytes", lambda: 100)
@@ -168,7 +168,7 @@ def test_what_does_not_fit_into_memory_is_streamed_and_said(
         (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"], "tcp://127.0.0.1:9"),
     ],
 )
-def test_what_does_not_go_with_streaming(
+def test_options_incompatible_with_streaming_are_refused(
     run: Run, people: Path, tmp_path: Path, options: list[str], sentence: str
 ) -> None:
     told = run("fit", people, "--target", "size", "-o", tmp_path / "m", *options)
@@ -177,7 +177,7 @@ def test_what_does_not_go_with_streaming(
     assert not (tmp_path / "m").exists()
 
 
-def test_a_checkpoint_is_gone_when_the_model_is_there(run: Run, people: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_is_removed_after_the_model_is_saved(run: Run, people: Path, tmp_path: Path) -> None:
     kept = ["--model", "NaiveBayes", "--checkpoint", tmp_path / "kept"]
     told = run("fit", people, "--target", "size", *kept, "-o", tmp_path / "m")
     assert told.exit_code == 0, told.output
@@ -186,7 +186,7 @@ def test_a_checkpoint_is_gone_when_the_model_is_there(run: Run, people: Path, tm
     assert (tmp_path / "m").exists()
 
 
-def test_a_checkpoint_stays_until_the_model_is_saved(
+def test_a_checkpoint_is_kept_until_the_model_is_saved(
     run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -201,7 +201,7 @@ def test_a_checkpoint_stays_until_the_model_is_saved(
     assert not (tmp_path / "kept").exists()
 
 
-def test_a_pattern_is_streamed(run: Run, people: Path, tmp_path: Path) -> None:
+def test_files_matching_a_pattern_are_streamed(run: Run, people: Path, tmp_path: Path) -> None:
     pattern = people.with_name(f"{people.name[0]}??*{people.suffix}")
     told = run("fit", pattern, "--target", "size", "--model", "NaiveBayes", "-o", tmp_path / "m")
     assert told.exit_code == 0, told.output

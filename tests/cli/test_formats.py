@@ -50,7 +50,7 @@ def test_fit_and_predict_from_every_format(run: Run, people: Path, copies: dict[
     assert answers["CSV"].count("\n") == 81
 
 
-def test_standard_input_wherever_data_is_taken(run: Run, people: Path) -> None:
+def test_standard_input_is_accepted_by_every_command_that_reads_data(run: Run, people: Path) -> None:
     given, folder = {"input": people.read_bytes()}, people.parent
     compared = run("compare", "-", "--target", "size", "--models", "NaiveBayes", "--folds", "2", **given)
     assert compared.exit_code == 0, compared.output

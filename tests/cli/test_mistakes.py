@@ -206,7 +206,7 @@ def test_a_mistake_is_answered_in_one_line(run: Run, folder: Path, command: str,
         ("export people.mercer --to sql -o full.csv", "'full.csv' cannot be written: no space left on device."),
     ],
 )
-def test_places_where_nothing_can_be_written(run: Run, folder: Path, command: str, sentence: str) -> None:
+def test_outputs_that_cannot_be_written_are_reported(run: Run, folder: Path, command: str, sentence: str) -> None:
     for name in ("full.csv", "full.mercer"):
         (folder / name).symlink_to("/dev/full")
     result = run(*command.split(), *(["--models", "NaiveBayes"] if command.startswith("compare") else []))
@@ -214,7 +214,7 @@ def test_places_where_nothing_can_be_written(run: Run, folder: Path, command: st
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_no_permission(run: Run, folder: Path) -> None:
+def test_missing_permission_is_reported(run: Run, folder: Path) -> None:
     (closed := folder / "closed").mkdir(mode=0o500)
     result = run("fit", "people.csv", "--target", "size", "-o", closed / "a.mercer")
     assert (result.exit_code, "permission denied" in result.stderr) == (3, True)
@@ -229,7 +229,7 @@ def test_permission_is_checked_before_anything_is_computed(
     assert result.stderr == "mercer: 'report.html' cannot be written: permission denied. Name another file.\n"
 
 
-def test_a_port_in_use(run: Run, folder: Path) -> None:
+def test_a_port_in_use_is_reported(run: Run, folder: Path) -> None:
     pytest.importorskip("uvicorn")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -259,7 +259,7 @@ def test_a_package_that_is_not_installed(run: Run, folder: Path, monkeypatch: py
 @pytest.mark.parametrize(
     "command", ["compare --folds few", "compare --folds 1", "compare --seed -1", "compare --task guess", "nonsense"]
 )
-def test_options_that_typer_refuses(run: Run, command: str) -> None:
+def test_invalid_options_are_reported(run: Run, command: str) -> None:
     assert run(*command.split()).exit_code == 2
 
 
@@ -284,7 +284,7 @@ ASKED = ["predict {} people.csv", "explain {} 0 --data people.csv", "explain {}"
         *(("unnamed", command) for command in ASKED[:2]),
     ],
 )
-def test_models_that_python_saved(run: Run, folder: Path, name: str, command: str) -> None:
+def test_models_that_a_command_cannot_use_are_refused(run: Run, folder: Path, name: str, command: str) -> None:
     made, sentence = OF_OTHERS[name]
     mercer.save(made(), folder / "other.mercer")
     result = run(*command.format("other.mercer").split())
@@ -293,7 +293,7 @@ def test_models_that_python_saved(run: Run, folder: Path, name: str, command: st
 
 
 @pytest.mark.parametrize("name", ["a.db", "a.sqlite", "a.sqlite3"])
-def test_tables_of_a_database(run: Run, folder: Path, name: str) -> None:
+def test_tables_of_a_database_are_listed(run: Run, folder: Path, name: str) -> None:
     with sqlite3.connect(folder / name) as connection:
         connection.execute("CREATE TABLE people (height, size)")
         connection.execute("CREATE TABLE visits (height, size)")
@@ -308,7 +308,7 @@ def test_tables_of_a_database(run: Run, folder: Path, name: str) -> None:
         assert sentence in result.stderr.splitlines()[-1]
 
 
-def test_a_file_that_only_python_reads(run: Run, folder: Path) -> None:
+def test_svmlight_files_are_refused_with_a_remedy(run: Run, folder: Path) -> None:
     (folder / "a.svm").write_text("1 1:0.5\n0 2:1.5\n")
     result = run("fit", "a.svm", "--target", "y", "-o", "a.mercer")
     assert result.exit_code == 2

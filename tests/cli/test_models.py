@@ -43,7 +43,7 @@ class TestExplain:
         assert re.search(r"height +\d\.\d+", told)
         assert "Intercept: " in told
 
-    def test_what_columns_say_of_a_row_adds_up(self, run: Run, model: Path, people: Path) -> None:
+    def test_contributions_of_columns_add_up(self, run: Run, model: Path, people: Path) -> None:
         told = run("explain", model, 3, "--data", people).stdout
         numbers = [float(number) for number in re.findall(r"[+-]\d+\.\d{4}", told)]
         assert sum(numbers[:-1]) == pytest.approx(numbers[-1], abs=3e-4)
@@ -57,7 +57,7 @@ class TestExplain:
         assert written.stdout == run("explain", model, 3, "--data", people).stdout
         assert not written.stderr
 
-    def test_what_json_leaves_out_is_missing(self, run: Run, model: Path, people: Path) -> None:
+    def test_columns_absent_from_json_are_missing(self, run: Run, model: Path, people: Path) -> None:
         told = run("explain", model, '{"height": 1.9}')
         assert "Not given, and so missing: 'city'." in told.stderr
         assert run("explain", model, '{"height": 1.9, "city": null}').stdout == told.stdout
@@ -68,7 +68,7 @@ class TestExplain:
         told = run("explain", tmp_path / "m", '{"height": 1.9, "city": "Ulm"}')
         assert re.search(r"height +1\.9 +\+\d", told.stdout)
 
-    def test_intervals_have_no_say_in_the_prediction(self, run: Run, people: Path, tmp_path: Path) -> None:
+    def test_conformal_intervals_do_not_change_the_explanation(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "id", "--model", "Ridge", "--conformal", "0.9", "-o", tmp_path / "m", "-q")
         told = run("explain", tmp_path / "m", '{"height": 1.9, "city": "Ulm", "size": "tall"}')
         assert told.exit_code == 0, told.output
@@ -136,7 +136,7 @@ def test_describe(run: Run, model: Path) -> None:
 
 class TestMerge:
     @pytest.mark.parametrize("name", ["NaiveBayes", "GaussianNB", "GaussianDiscriminant"])
-    def test_halves_make_the_whole(self, run: Run, people: Path, name: str) -> None:
+    def test_merged_halves_agree_with_the_whole(self, run: Run, people: Path, name: str) -> None:
         saved = [path.with_suffix(".mercer") for path in (*split(people), people)]
         for path in saved:
             data = path.with_suffix(".csv")
@@ -166,7 +166,7 @@ class TestMerge:
 
 
 class TestForget:
-    def test_what_is_left_is_what_the_others_give(self, run: Run, people: Path, model: Path) -> None:
+    def test_forgetting_leaves_the_model_of_the_remaining_rows(self, run: Run, people: Path, model: Path) -> None:
         north, south = split(people)
         left, direct = people.with_name("left.mercer"), people.with_name("direct.mercer")
         assert run("forget", model, south, "--target", "size", "-o", left).exit_code == 0
@@ -176,7 +176,7 @@ class TestForget:
             mercer.load(left).predict_proba(frame), mercer.load(direct).predict_proba(frame), rtol=1e-8
         )
 
-    def test_not_every_model_can(self, run: Run, people: Path, tmp_path: Path) -> None:
+    def test_models_that_cannot_forget_are_refused(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "size", "-o", tmp_path / "m", "-q")
         result = run("forget", tmp_path / "m", people, "--target", "size", "-o", tmp_path / "c")
         assert result.exit_code == 2
@@ -184,7 +184,7 @@ class TestForget:
 
 
 class TestExport:
-    def test_sql_gives_the_same(self, run: Run, model: Path, people: Path) -> None:
+    def test_exported_sql_gives_the_same_predictions(self, run: Run, model: Path, people: Path) -> None:
         duckdb: Any = pytest.importorskip("duckdb")
         query = run("export", model, "--to", "sql", "--table", "people").stdout
         table = read_table(people)
@@ -194,7 +194,7 @@ class TestExport:
         expected = mercer.load(model).predict_proba(table.select(["height", "city"]))
         np.testing.assert_allclose([probabilities for _, *probabilities in said], expected, atol=1e-9)
 
-    def test_keys_beside_the_predictions(self, run: Run, model: Path) -> None:
+    def test_keys_are_kept_with_the_predictions(self, run: Run, model: Path) -> None:
         query = run("export", model, "--to", "sql", "--keep", "id", "--keep", "name", "--dialect", "sqlite").stdout
         assert 'k1 AS "id",\n    k2 AS "name",' in query
         assert "AS MATERIALIZED" in query
@@ -202,7 +202,7 @@ class TestExport:
         assert refused.exit_code == 2
         assert "--keep is for --to sql" in refused.stderr
 
-    def test_rows_that_an_export_does_not_predict_are_named(self, run: Run, tmp_path: Path) -> None:
+    def test_rows_that_an_export_cannot_predict_are_named(self, run: Run, tmp_path: Path) -> None:
         table = tmp_path / "wine.csv"
         load_wine(as_frame=True).frame.to_csv(table, index=False)
         model = "LinearDiscriminantAnalysis"
@@ -236,7 +236,7 @@ def test_outliers(run: Run, people: Path, tmp_path: Path) -> None:
     assert "flagged" in held.stdout
 
 
-def test_a_missing_value_that_is_kept_beside_outliers_stays_missing(run: Run, people: Path) -> None:
+def test_a_missing_value_kept_with_outliers_stays_missing(run: Run, people: Path) -> None:
     with people.open("a") as file:
         file.write("80,9.5,,tall\n")
     ask = ("outliers", people, "--most", "1", "--keep", "city")
@@ -244,7 +244,7 @@ def test_a_missing_value_that_is_kept_beside_outliers_stays_missing(run: Run, pe
     assert "None" not in run(*ask).stdout
 
 
-def test_outliers_among_columns_that_both_tables_have(run: Run, people: Path) -> None:
+def test_outliers_are_found_in_the_common_columns(run: Run, people: Path) -> None:
     (usual := people.with_name("usual.csv")).write_text(
         "".join(f"{line},{'more' if k == 0 else k}\n" for k, line in enumerate(people.read_text().splitlines()))
     )

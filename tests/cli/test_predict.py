@@ -57,7 +57,7 @@ def write_as(people: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.jsonl", "a.csv", "a.duckdb"])
 @pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
-def test_files_of_every_format(run: Run, model: Path, people: Path, name: str, output: str) -> None:
+def test_files_of_every_format_are_written(run: Run, model: Path, people: Path, name: str, output: str) -> None:
     path = people.with_name(output)
     result = run("predict", model, write_as(people, name), "-o", path)
     assert result.exit_code == 0, result.output
@@ -66,7 +66,7 @@ def test_files_of_every_format(run: Run, model: Path, people: Path, name: str, o
     np.testing.assert_allclose(probabilities, expected(model, people), rtol=1e-12)
 
 
-def test_parts_are_predicted_like_the_whole(run: Run, model: Path, people: Path) -> None:
+def test_predictions_by_parts_agree_with_the_whole(run: Run, model: Path, people: Path) -> None:
     whole = run("predict", model, people, "--keep", "id", "-q").stdout
     widen(people)
     assert run("predict", model, people, "--keep", "id", "-q").stdout == whole
@@ -83,7 +83,7 @@ KEPT = [
 
 
 @pytest.mark.parametrize("padding", [1, 2_000_000])
-def test_columns_that_are_kept_come_out_as_they_went_in(run: Run, model: Path, people: Path, padding: int) -> None:
+def test_kept_columns_are_copied_unchanged(run: Run, model: Path, people: Path, padding: int) -> None:
     people.write_text("\n".join(KEPT) + "\n")
     widen(people, padding)
     keep = [word for name in ("zip", "bigid", "when", "na", "note") for word in ("--keep", name)]
@@ -93,7 +93,7 @@ def test_columns_that_are_kept_come_out_as_they_went_in(run: Run, model: Path, p
     assert kept == [",".join(line.split(",")[:-2]) for line in KEPT[1:]]
 
 
-def test_columns_of_formats_that_have_types_are_kept_with_them(run: Run, model: Path, people: Path) -> None:
+def test_kept_columns_of_typed_formats_keep_their_types(run: Run, model: Path, people: Path) -> None:
     path, out = people.with_name("a.parquet"), people.with_name("out.parquet")
     table = read_table(people).append_column("zip", pa.array(range(80), pa.int16()))
     parquet.write_table(table, path)
@@ -123,7 +123,7 @@ def test_the_first_rows_do_not_determine_the_types_of_columns(
 
 
 @pytest.mark.parametrize("name", ["LogisticRegression", "NaiveBayes"])
-def test_codes_are_the_words_that_they_were(run: Run, people: Path, name: str) -> None:
+def test_codes_keep_their_leading_zeros(run: Run, people: Path, name: str) -> None:
     rows = [f"{('00501', '10001', '90210')[i % 3]},{i % 7}.5,{'ab'[(i * i) % 3 % 2]}" for i in range(90)]
     people.write_text("\n".join(["zip,x,y", *rows]))
     saved = people.with_suffix(".mercer")
@@ -149,7 +149,7 @@ def test_a_word_among_numbers_is_named_with_its_column_and_line(
     assert run("predict", model, people, "--missing", "not known").exit_code == 0
 
 
-def test_clock_times_are_refused_where_they_could_not_be_read_again(run: Run, people: Path) -> None:
+def test_clock_times_are_refused_if_they_could_not_be_read_back(run: Run, people: Path) -> None:
     rows = [f"{6 + i % 12:02}:{i % 60:02},{i % 7}.5,{'ab'[i % 2]}" for i in range(60)]
     people.write_text("\n".join(["dep,x,y", *rows]))
     fit = ("fit", people, "--target", "y", "-o", people.with_suffix(".mercer"), "-q")
@@ -165,7 +165,7 @@ def test_clock_times_are_refused_where_they_could_not_be_read_again(run: Run, pe
     assert run("predict", people.with_suffix(".best"), people, "-q").exit_code == 0
 
 
-def test_a_baseline_predicts_for_columns_of_any_kind(run: Run, people: Path) -> None:
+def test_a_baseline_accepts_columns_of_any_kind(run: Run, people: Path) -> None:
     words = [f"a long remark on row {i} and nothing else,{'uv'[i % 2]},{'abb'[i % 3]}" for i in range(60)]
     people.write_text("\n".join(["remark,code,y", *words]))
     model = people.with_suffix(".mercer")
@@ -175,7 +175,7 @@ def test_a_baseline_predicts_for_columns_of_any_kind(run: Run, people: Path) -> 
     assert {line.split(",")[0] for line in found.stdout.splitlines()[1:]} == {"b"}
 
 
-def test_a_row_that_is_refused_is_named_by_its_place_in_the_file(run: Run, people: Path, tmp_path: Path) -> None:
+def test_a_refused_row_is_named_by_its_number_in_the_file(run: Run, people: Path, tmp_path: Path) -> None:
     run("fit", people, "--target", "size", "--drop", "city", "-o", tmp_path / "m", "-q")
     rows = people.read_text().splitlines()
     rows[71] = "70,inf,Ulm,tall"
@@ -186,12 +186,12 @@ def test_a_row_that_is_refused_is_named_by_its_place_in_the_file(run: Run, peopl
     assert run("predict", tmp_path / "m", people, "-q").stderr == whole
 
 
-def test_a_column_that_is_kept_twice_is_written_once(run: Run, model: Path, people: Path) -> None:
+def test_a_column_kept_twice_is_written_once(run: Run, model: Path, people: Path) -> None:
     result = run("predict", model, people, "--keep", "id", "--keep", "id", "-q").stdout
     assert result.splitlines()[0].replace('"', "").split(",")[:2] == ["id", "prediction"]
 
 
-def test_fields_that_come_late_are_columns(run: Run, model: Path, people: Path) -> None:
+def test_fields_that_first_appear_in_later_lines_are_columns(run: Run, model: Path, people: Path) -> None:
     late, out = people.with_name("late.jsonl"), people.with_name("out.parquet")
     padding = "x" * 200_000  # several blocks
     first, last = {"height": 1.7, "city": "Ulm", "padding": padding}, {"height": 1.9, "city": "Bonn", "note": "late"}
@@ -202,7 +202,7 @@ def test_fields_that_come_late_are_columns(run: Run, model: Path, people: Path) 
     assert "There is no column 'nota'" in run("predict", model, late, "--keep", "nota").stderr
 
 
-def test_fit_says_which_words_have_to_be_said_again(run: Run, people: Path, tmp_path: Path) -> None:
+def test_fit_names_the_options_that_predict_needs(run: Run, people: Path, tmp_path: Path) -> None:
     fit = ("fit", people, "--target", "size", "-o", tmp_path / "m")
     assert "give `mercer predict` --missing 999 --only-missing, too" in (
         run(*fit, "--missing", "999", "--only-missing").stderr
@@ -210,7 +210,7 @@ def test_fit_says_which_words_have_to_be_said_again(run: Run, people: Path, tmp_
     assert "mercer predict" not in run(*fit).stderr
 
 
-def test_a_folder(run: Run, model: Path, people: Path, tmp_path: Path) -> None:
+def test_a_folder_is_predicted(run: Run, model: Path, people: Path, tmp_path: Path) -> None:
     head, *rows = people.read_text().splitlines()
     (folder := tmp_path / "days").mkdir()
     for number in range(4):
@@ -218,7 +218,7 @@ def test_a_folder(run: Run, model: Path, people: Path, tmp_path: Path) -> None:
     assert run("predict", model, folder, "-q").stdout == run("predict", model, people, "-q").stdout
 
 
-def test_a_level_that_was_never_seen_is_named(run: Run, model: Path, people: Path) -> None:
+def test_an_unseen_level_is_named(run: Run, model: Path, people: Path) -> None:
     assert "no row of the fit had" not in run("predict", model, people).stderr
     people.write_text(people.read_text().replace("Jena", "Jenna"))
     result = run("predict", model, people).stderr
@@ -227,7 +227,7 @@ def test_a_level_that_was_never_seen_is_named(run: Run, model: Path, people: Pat
     assert "Jenna" not in run("predict", model, people, "-q").stderr
 
 
-def test_abstaining(run: Run, model: Path, people: Path) -> None:
+def test_uncertain_rows_are_left_undecided(run: Run, model: Path, people: Path) -> None:
     out = people.with_name("out.parquet")
     assert run("predict", model, people, "--abstain", "0.9", "-o", out).exit_code == 0
     result = predicted(out)
@@ -236,7 +236,7 @@ def test_abstaining(run: Run, model: Path, people: Path) -> None:
     assert 0 < sum(sure) < 80
 
 
-def test_costs_and_priors_change_what_is_decided(run: Run, model: Path, people: Path) -> None:
+def test_costs_and_priors_change_decisions(run: Run, model: Path, people: Path) -> None:
     costs = json.dumps({"tall": {"short": 50}, "short": {"tall": 1}})
     out = people.with_name("out.parquet")
     run("predict", model, people, "--costs", costs, "-o", out)
@@ -252,7 +252,7 @@ def test_costs_and_priors_change_what_is_decided(run: Run, model: Path, people: 
     assert "expected cost" not in predicted(out)
 
 
-def test_priors_of_a_model_that_does_not_know_its_own(run: Run, people: Path) -> None:
+def test_priors_of_a_model_without_training_priors_need_an_option(run: Run, people: Path) -> None:
     fitted, out = people.with_name("logistic.mercer"), people.with_name("out.parquet")
     run("fit", people, "--target", "size", "--model", "LogisticRegression", "-o", fitted)
     command = ("predict", fitted, people, "--priors", '{"tall": 0.001, "short": 0.999}', "-o", out)
@@ -262,7 +262,7 @@ def test_priors_of_a_model_that_does_not_know_its_own(run: Run, people: Path) ->
     assert "expected cost" not in predicted(out)
 
 
-def test_without_probabilities(run: Run, model: Path, people: Path) -> None:
+def test_probabilities_can_be_left_out(run: Run, model: Path, people: Path) -> None:
     assert run("predict", model, people, "--no-probabilities", "-q").stdout.splitlines()[0] == '"prediction"'
 
 
@@ -289,12 +289,12 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     assert largest[1] < 1.01 * largest[0] < 600_000
 
 
-def test_gaps_in_a_whole_column(run: Run, model: Path, tmp_path: Path) -> None:
+def test_a_column_without_values_is_missing(run: Run, model: Path, tmp_path: Path) -> None:
     parquet.write_table(pa.table({"height": pa.nulls(3), "city": ["Ulm", None, "Jena"]}), tmp_path / "a.parquet")
     assert run("predict", model, tmp_path / "a.parquet", "-q").exit_code == 0
 
 
-def test_no_text_is_a_formula_for_a_spreadsheet(run: Run, tmp_path: Path) -> None:
+def test_text_is_never_a_formula_in_a_spreadsheet(run: Run, tmp_path: Path) -> None:
     rows = tmp_path / "t.csv"
     lines = [f"{i % 7},{'=1+1' if i % 2 else 'no'},{'@x' if i % 3 else '-y'}" for i in range(40)]
     rows.write_text("\n".join(["-a,y,+note", *lines]) + "\n")

@@ -20,7 +20,7 @@ from tests.cli._program import Run
         ("adult-test.csv", "-1", "NaiveBayes", 0.8),
     ],
 )
-def test_classes(
+def test_classes_of_real_data(
     run: Run, real_data: Callable[[str], Path], tmp_path: Path, name: str, target: str, model: str, right: float
 ) -> None:
     data, saved, out = real_data(name), tmp_path / "m.mercer", tmp_path / "out.parquet"
@@ -33,7 +33,7 @@ def test_classes(
     assert sum(a == b for a, b in pairs) / len(pairs) > right
 
 
-def test_counts_and_intervals(run: Run, real_data: Callable[[str], Path], tmp_path: Path) -> None:
+def test_counts_and_intervals_of_real_data(run: Run, real_data: Callable[[str], Path], tmp_path: Path) -> None:
     data, saved, out = real_data("abalone.csv"), tmp_path / "m.mercer", tmp_path / "out.parquet"
     options = ["--target", "-1", "--model", "PoissonRegressor", "--conformal", "0.9"]
     assert run("fit", data, *options, "-o", saved, "-q").exit_code == 0

@@ -32,7 +32,7 @@ def started(*arguments: str, folder: Path, width: int = 160) -> Any:
     )
 
 
-def test_bars_and_an_answer(tmp_path: Path) -> None:
+def test_progress_bars_are_followed_by_the_answer(tmp_path: Path) -> None:
     program = started("compare", "iris", "--folds", "2", "--models", "NaiveBayes", folder=tmp_path)
     program.expect("cross-validation")
     program.expect("left:")
@@ -54,7 +54,7 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path) -> None:
     assert len([line for line in lines if re.match(r" +NaiveBayes +\d", line)]) > 1
 
 
-def test_ctrl_c_prints_what_is_done(tmp_path: Path) -> None:
+def test_ctrl_c_prints_the_finished_part(tmp_path: Path) -> None:
     """Many folds leave time for pressing Ctrl-C."""
     models = ["--models", "NaiveBayes", "--models", "LogisticRegressionCV"]
     program = started("compare", "breast-cancer", "--folds", "200", *models, folder=tmp_path)
@@ -67,7 +67,7 @@ def test_ctrl_c_prints_what_is_done(tmp_path: Path) -> None:
     assert program.exitstatus == 130
 
 
-def test_ctrl_c_during_the_page_leaves_the_answer_and_no_half_of_a_page(tmp_path: Path) -> None:
+def test_ctrl_c_during_the_page_leaves_the_answer_and_no_partial_page(tmp_path: Path) -> None:
     """Ctrl-C is pressed at the beginning of the page, whose sections take longer than a keystroke."""
     models = ["--models", "NaiveBayes", "--models", "LogisticRegressionCV", "--folds", "2"]
     program = started("compare", "breast-cancer", *models, "--report", "report.html", folder=tmp_path)

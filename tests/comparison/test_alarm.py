@@ -21,32 +21,32 @@ def ring() -> None:
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left_behind() -> Iterator[None]:
+def no_alarm_remains() -> Iterator[None]:
     yield
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
-def test_it_rings_by_itself() -> None:
+def test_the_alarm_rings_when_the_time_is_up() -> None:
     bell = AlarmState()
     with pytest.raises(TimeUp), alarm(1e-6, bell):
         threading.Event().wait(60)
     assert bell.is_raised
 
 
-def test_it_does_not_ring_before() -> None:
+def test_the_alarm_does_not_ring_early() -> None:
     bell = AlarmState()
     with alarm(3600, bell):
         assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 3600
     assert not bell.is_raised
 
 
-def test_what_is_under_way_is_out_of_time() -> None:
+def test_running_work_raises_out_of_time() -> None:
     with pytest.raises(OutOfTime, match="cut short"), Budget(3600).cutting():
         ring()
 
 
-def test_it_cannot_be_swallowed() -> None:
+def test_the_exception_cannot_be_swallowed() -> None:
     """A fit that kept its best iterate and went on is not whole."""
     with pytest.raises(OutOfTime, match="cut short"), Budget(3600).cutting(), suppress(KeyboardInterrupt):
         ring()
@@ -57,12 +57,12 @@ def test_ctrl_c_is_not_the_alarm() -> None:
         raise KeyboardInterrupt
 
 
-def test_without_a_limit_nothing_rings() -> None:
+def test_without_a_limit_there_is_no_alarm() -> None:
     with Budget(None).cutting():
         assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
 
-def test_the_timer_of_somebody_else_is_left_alone() -> None:
+def test_an_existing_timer_is_left_alone() -> None:
     heard: list[Any] = []
     signal.signal(signal.SIGALRM, lambda number, frame: heard.append(number))
     try:
@@ -74,7 +74,7 @@ def test_the_timer_of_somebody_else_is_left_alone() -> None:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
-def test_in_another_thread_nothing_rings() -> None:
+def test_there_is_no_alarm_in_another_thread() -> None:
     found: list[Any] = []
 
     def work() -> None:
@@ -95,7 +95,7 @@ def called_by(module: str, work: Callable[[], None]) -> None:
 @pytest.mark.parametrize(
     "module", ["numba.core.codegen", "llvmlite.binding", "_frozen_importlib", "importlib", "mercer._atomic"]
 )
-def test_at_a_bad_moment_it_waits(module: str) -> None:
+def test_the_alarm_waits_while_an_exception_would_do_harm(module: str) -> None:
     """An exception from nowhere would be swallowed, or leave something half made."""
     bell, came_through = AlarmState(), []
 
@@ -111,7 +111,7 @@ def test_at_a_bad_moment_it_waits(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", ["numbat", "sklearn.linear_model", "mercer.linear_model"])
-def test_of_others_it_does_not_wait_for_the_end(module: str) -> None:
+def test_the_alarm_does_not_wait_for_other_modules(module: str) -> None:
     with pytest.raises(TimeUp), alarm(3600, AlarmState()):
         called_by(module, ring)
 
@@ -138,7 +138,7 @@ def test_a_state_is_restored_first() -> None:
     assert state == ["old"]
 
 
-def test_who_calls_from_an_import_is_cut_all_the_same() -> None:
+def test_work_called_from_an_import_is_interrupted_too() -> None:
     """Only what the block itself does is looked at."""
 
     def work() -> None:
@@ -148,6 +148,6 @@ def test_who_calls_from_an_import_is_cut_all_the_same() -> None:
     called_by("importlib", work)
 
 
-def test_work_that_ends_while_it_waits_is_whole() -> None:
+def test_work_that_ends_while_the_alarm_waits_is_complete() -> None:
     with Budget(3600).cutting():
         called_by("numba", ring)

@@ -1,4 +1,4 @@
-"""Fitted models of a comparison on the table that it was given: explained, stored, exported and asked about rows."""
+"""Tests of fitted models on the table of a comparison: explanation, storage, export and prediction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MIXED = NUMBERS.assign(sex=RNG.choice(["male", "female"], N), since=pd.date_rang
         ("MultinomialNB", BITS),
     ],
 )
-def test_a_model_takes_the_table_it_was_compared_on(name: str, X: pd.DataFrame, tmp_path: Path) -> None:
+def test_a_model_accepts_the_table_it_was_compared_on(name: str, X: pd.DataFrame, tmp_path: Path) -> None:
     """Row numbers, and columns that it is not shown, may be there or not, and the others in any order."""
     comparison = compare(X, ILL, models=[name], cv=2)
     best = comparison.best_

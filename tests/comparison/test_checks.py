@@ -1,4 +1,4 @@
-"""Every check fires where it should, is silent where it should be, and is documented."""
+"""Every check fires on data with its problem, is silent otherwise, and is documented."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ Case = Callable[[], Comparison]
 
 #: for each code a case in which it fires, and one in which it does not
 def perfect(accuracy: float) -> Comparison:
-    """Held-out rows are right this often, though no column tells much of the target."""
+    """Return predictions that are right this often, although no column is informative."""
     found = calm()
     entry = found.entries[0]
     scores = {**entry.scores, "accuracy": np.full(len(found.splits), accuracy)}
@@ -227,8 +227,8 @@ def test_a_check_fires_where_it_should_and_is_silent_elsewhere(each: AssumptionC
     assert each.code not in codes(silent())
 
 
-def test_a_trend_is_a_time_series_and_not_a_leak() -> None:
-    """A year that orders the rows as the target does is no column recorded after the target."""
+def test_a_trend_is_reported_as_a_time_series_and_not_as_a_leak() -> None:
+    """A year that orders the rows like the target is not a column recorded after the target."""
     years, rng = np.arange(1937, 1967), np.random.default_rng(9)
     rising = comparison(plain(30, year=years), np.exp(0.2 * (years - 1937)) + 0.01 * rng.random(30), task="regression")
     (found,) = rising.problems()
@@ -239,7 +239,7 @@ def test_a_trend_is_a_time_series_and_not_a_leak() -> None:
 
 
 def test_dates_that_are_strings_are_read_by_the_checks() -> None:
-    """They place rows in time, and do not keep the check for leakage from its columns."""
+    """Such columns order rows in time, and do not prevent the check for leakage."""
     dates, rng = np.datetime64("2024-01-01") + np.arange(60), np.random.default_rng(9)
     y = np.cumsum(rng.normal(size=60))
     for day in (dates, dates.astype(str)):
@@ -282,7 +282,7 @@ def test_codes_are_unique_and_each_is_documented_once_with_its_name_and_severity
     assert len({code for code, *_ in written}) == len(ASSUMPTION_CHECKS) == len(CASES)
 
 
-def test_a_check_that_fails_is_listed_and_the_others_go_on() -> None:
+def test_a_check_that_fails_is_listed_and_the_others_continue() -> None:
     def breaks(view: View) -> Any:
         raise ZeroDivisionError("nothing to divide by")
 
@@ -291,7 +291,7 @@ def test_a_check_that_fails_is_listed_and_the_others_go_on() -> None:
     assert [finding.code for finding in report.findings] == ["MRC105"]
 
 
-def test_constants_and_identifiers_are_told_apart() -> None:
+def test_constants_and_identifiers_are_distinguished() -> None:
     keys = [f"k{j:05d}" for j in np.random.default_rng(0).permutation(N)]
     told = check_assumptions(calm(key=keys, c=np.ones(N), d=["same"] * N)).findings
     (finding,) = [each for each in told if each.code == "MRC105"]
@@ -307,7 +307,7 @@ def test_findings_name_the_columns() -> None:
 
 
 def test_counts_are_set_against_the_distribution_of_their_model() -> None:
-    """Counts of a gamma mixture with variance μ + μ²/2 are no more dispersed than a negative binomial with r = 2."""
+    """A gamma mixture of counts with variance μ + μ²/2 is not more dispersed than a negative binomial with r = 2."""
     for r, name in ((2.0, ""), (50.0, "negative binomial")):
         fitted = Fit()
         fitted.family_ = NegativeBinomial(r)  # type: ignore[attr-defined]
@@ -317,8 +317,8 @@ def test_counts_are_set_against_the_distribution_of_their_model() -> None:
         assert [name in sentence for sentence in spread] == [True] * bool(name)
 
 
-def test_a_level_that_is_seen_with_one_class_is_the_one_that_is_named() -> None:
-    """All rows are asked, not a sample, in which other levels may be seen with one class by chance."""
+def test_a_level_that_occurs_with_one_class_only_is_named() -> None:
+    """All rows are used instead of a sample, in which other levels may occur with one class by chance."""
     where = np.where(np.arange(N) < 6, "here", np.where(np.arange(N) % 4 < 2, "there", "elsewhere"))
     y = np.where(where == "here", "yes", classes())
     found = comparison(plain(where=where), y)
@@ -327,7 +327,7 @@ def test_a_level_that_is_seen_with_one_class_is_the_one_that_is_named() -> None:
     assert "sample" not in separated.sentence
 
 
-def test_separation_of_many_classes_is_not_looked_for_in_many_columns() -> None:
+def test_separation_of_many_classes_is_not_searched_in_many_columns() -> None:
     """The linear programme has a coefficient for each column and class: 165 columns of six classes took minutes."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(60, 50))).rename(columns=lambda j: f"x{j}")
@@ -351,7 +351,7 @@ def test_variance_inflation_does_not_depend_on_units(unit: float) -> None:
     np.testing.assert_allclose(variance_inflation(X * [1.0, unit, 1.0]), variance_inflation(X), rtol=1e-9)
 
 
-def test_variance_inflation_is_one_over_what_others_leave() -> None:
+def test_variance_inflation_is_one_over_the_unexplained_share() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 3))
     X[:, 2] += X[:, 0]

@@ -76,7 +76,7 @@ CASES: dict[str, tuple[Case, Case]] = {
 
 
 @pytest.mark.parametrize("code", CASES)
-def test_a_fitted_model_is_told_from_one_without_the_trouble(code: str) -> None:
+def test_a_fitted_model_is_distinguished_from_one_without_the_problem(code: str) -> None:
     fires, silent = CASES[code]
     told = fires()
     assert told[code].startswith(("model ", "The kernel of model", "The bandwidth that model"))
@@ -90,12 +90,12 @@ def test_a_smoother_whose_neighbours_are_wrong_takes_the_widest_window() -> None
     assert "is the widest of those it tried" in told["MRC303"]
 
 
-def test_penalties_that_a_model_chooses_by_itself() -> None:
-    """RidgeCV keeps what it tried, so that nothing but the model is asked."""
+def test_penalties_chosen_by_the_model() -> None:
+    """RidgeCV stores its candidates, so that only the model is needed."""
     weak = found_in(NOISE, wave(), RidgeCV(alphas=(1e4, 1e5, 1e6)), **NUMBERS)
     assert "alpha = 10,000, the end of what it tried (10,000 to 1,000,000)" in weak["MRC304"]
 
 
-def test_a_map_before_a_model_is_no_part_of_it_that_is_approximate() -> None:
+def test_a_feature_map_before_a_model_does_not_make_the_model_approximate() -> None:
     frame = pd.DataFrame(NOISE, columns=["a", "b"])
     assert "MRC307" not in found_in(frame, SIDES, make_pipeline(Nystroem(n_components=10), LogisticRegression()))

@@ -13,7 +13,7 @@ X = pa.table({"x": np.linspace(0, 1, 40), "z": np.tile([0.5, 1.5, 0.25, 0.0], 10
 Y = np.where(np.linspace(0, 1, 40) > 0.5, "b", "a")
 
 
-def test_by_class_by_listed_name_and_by_any_model() -> None:
+def test_models_are_chosen_by_class_or_by_listed_name() -> None:
     found = compare(X, Y, models=["gaussiandiscriminant", "NaiveBayes", "LinearSVC", "NaiveBayes"], cv=2)
     names = {entry.name for entry in found.entries}
     assert {"NaiveBayes", "LinearSVC"} < names
@@ -21,20 +21,20 @@ def test_by_class_by_listed_name_and_by_any_model() -> None:
     assert not any("SVC," in note for note in found.notes)
 
 
-def test_names_are_taken_whatever_the_case_of_their_letters() -> None:
+def test_names_are_case_insensitive() -> None:
     rows, labels = [[0.0], [1.0], [0.2], [1.1]] * 5, [0, 1, 0, 1] * 5
     found = compare(rows, labels, models=["gaussiannb", "LinearSVC"], cv=2)
     assert {entry.name for entry in found.entries} == {"GaussianNB", "LinearSVC"}
 
 
-def test_one_name_is_a_list_of_one() -> None:
+def test_a_single_name_is_a_list_of_one() -> None:
     one, listed = (compare(X, Y, models=models, cv=2) for models in ("NaiveBayes", ["NaiveBayes"]))
     assert one.names == listed.names
     with pytest.raises(DataError, match="There is no model 'NaiveBase'"):
         compare(X, Y, models="NaiveBase")
 
 
-def test_unsuitable_and_unknown() -> None:
+def test_unsuitable_and_unknown_models_are_refused() -> None:
     with pytest.raises(DataError, match="Lasso is not a model for the task classification"):
         compare(X, Y, models=["Lasso"])
     with pytest.raises(DataError, match="There is no model 'Laso'"):

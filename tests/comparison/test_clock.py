@@ -9,8 +9,8 @@ from numba.core import event
 from mercer.comparison.time_limit import WorkClock
 
 
-def test_compilation_on_a_busy_machine_takes_nothing_from_the_work_of_others() -> None:
-    """Its seconds on the wall were taken from those of the processor, so that a budget of work had no end."""
+def test_compilation_on_a_busy_machine_does_not_turn_the_clock_back() -> None:
+    """Seconds of the wall clock were subtracted from processor time, so that a budget of work had no end."""
     clock = WorkClock()
     with event.trigger_event("numba:compile"):
         sleep(0.05)

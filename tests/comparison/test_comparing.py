@@ -48,7 +48,7 @@ class Stubborn(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.zeros(len(X), dtype=int)
 
 
-def test_the_scores_are_those_of_scikit_learn() -> None:
+def test_the_scores_agree_with_scikit_learn() -> None:
     comparison = compare(X, NAMES, models=[GaussianNB()], cv=4, random_state=3)
     folds = StratifiedKFold(4, shuffle=True, random_state=3)
     (entry,) = comparison.entries
@@ -66,7 +66,7 @@ def test_the_scores_are_those_of_scikit_learn() -> None:
 @pytest.mark.parametrize(
     "labels", [Y, Y * 1.0, NAMES, NAMES.astype(object), pd.Series(NAMES, dtype="category"), Y + 10**12]
 )
-def test_any_labels(labels: Any) -> None:
+def test_labels_may_be_of_any_type(labels: Any) -> None:
     assert accuracy(compare(X, labels, models=[GaussianNB()])) == accuracy(compare(X, Y, models=[GaussianNB()]))
 
 
@@ -75,7 +75,7 @@ def test_frames_reach_the_models_as_they_are(frame: Any) -> None:
     assert accuracy(compare(frame, Y, models=[GaussianNB()])) == accuracy(compare(X, Y, models=[GaussianNB()]))
 
 
-def test_models_see_the_labels_themselves() -> None:
+def test_models_receive_the_original_labels() -> None:
     class Particular(GaussianNB):  # type: ignore[misc]
         def fit(self, X: Any, y: Any) -> Any:
             raise ValueError(f"no {y[0]} today")
@@ -91,7 +91,7 @@ def test_a_first_fit_that_compiles_does_not_count(monkeypatch: pytest.MonkeyPatc
     assert (entry.fit_seconds, entry.predict_seconds) == (1.0, 2.0)
 
 
-def test_a_model_of_numbers_is_no_classifier() -> None:
+def test_a_regressor_is_not_accepted_as_a_classifier() -> None:
     (entry,) = compare(X, NAMES == "setosa", models=[LinearRegression()], cv=2).entries
     assert entry.failed
     assert entry.notes[0].endswith("is it a model of numbers?")
@@ -176,13 +176,13 @@ class Memory(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_no_row_is_held_out_of_a_model_that_saw_it(repeats: int) -> None:
+def test_held_out_rows_are_not_in_the_training_set(repeats: int) -> None:
     rows = np.arange(80.0)[:, None]
     (entry,) = compare(rows, np.arange(80) % 2, models=[Memory()], repeats=repeats).entries
     np.testing.assert_array_equal(entry.held_out, np.tile([1.0, 0.0], (80, 1)))
 
 
-def test_rows_that_are_never_held_out_have_no_forecast() -> None:
+def test_rows_that_are_never_held_out_have_no_prediction() -> None:
     comparison = compare(X[:100], Y[:100], models=[GaussianNB()], cv=3, times=np.tile(np.arange(50), 2))
     (entry,) = comparison.entries
     held = np.concatenate([test for _, test in comparison.splits])
@@ -216,7 +216,7 @@ class Impatient(GaussianNB):  # type: ignore[misc]
     fit = interrupt
 
 
-def test_ctrl_c_keeps_what_is_done() -> None:
+def test_ctrl_c_keeps_the_finished_models() -> None:
     models = {"bayes": GaussianNB(), "guess": DummyClassifier(), "stop": Impatient(), "never": LogisticRegression()}
     with pytest.raises(ComparisonInterrupted, match="2 of 4 models are done") as caught:
         compare(X, Y, models=models, cv=2)
@@ -260,12 +260,12 @@ def test_ctrl_c_keeps_what_is_done() -> None:
         (X, Y, {"task": "guessing"}, DataError, "classification, ordered, regression, amounts, counts or auto"),
     ],
 )
-def test_bad_input(data: Any, labels: Any, options: Any, error: type[Exception], sentence: str) -> None:
+def test_invalid_input_is_refused(data: Any, labels: Any, options: Any, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         compare(data, labels, **{"models": [GaussianNB()], **options})
 
 
-def test_settings_say_how_to_have_the_same_numbers_again() -> None:
+def test_settings_describe_how_to_reproduce_the_numbers() -> None:
     settings = compare(X, Y, models=[GaussianNB()], cv=2, repeats=3, random_state=5).settings
     assert {
         "folds": 2,
@@ -277,7 +277,7 @@ def test_settings_say_how_to_have_the_same_numbers_again() -> None:
     assert {"mercer", "numpy", "scikit-learn"} <= settings.keys()
 
 
-def test_the_target_may_be_named() -> None:
+def test_the_target_may_be_given_by_name() -> None:
     frame = pd.DataFrame({"age": np.arange(60.0) % 17, "ward": np.arange(60) % 6, "ill": np.arange(60) % 17 > 8})
     named = compare(frame, "ill", models=["GaussianNB"], groups="ward", cv=3)
     given = compare(frame[["age"]], frame["ill"], models=["GaussianNB"], groups=frame["ward"], cv=3)
@@ -294,7 +294,7 @@ def test_the_target_may_be_named() -> None:
         compare(gappy, "ill", groups=frame["ward"])
 
 
-def test_a_short_repr() -> None:
+def test_the_repr_is_short() -> None:
     frame = pd.DataFrame({"age": np.arange(60.0) % 17, "ill": np.arange(60) % 17 > 8})
     title, recommended, counts = repr(compare(frame, "ill", models=["GaussianNB"], cv=3)).splitlines()
     assert title.startswith("Comparison of 'ill': 60 rows × 1 column, 2 classes")
@@ -303,7 +303,7 @@ def test_a_short_repr() -> None:
 
 
 @pytest.mark.parametrize("empty", [None, np.nan, "", 7.0])
-def test_columns_without_values_that_differ_are_refused(empty: Any) -> None:
+def test_columns_without_variation_are_refused(empty: Any) -> None:
     frame = pd.DataFrame({"a": [empty] * 40, "b": [empty] * 40, "y": [0, 1] * 20})
     with pytest.raises(EmptyDataError, match=r"nothing to learn from: 'a' and 'b' have no values, or the same one"):
         compare(frame, "y")

@@ -1,4 +1,4 @@
-"""The object behind the page."""
+"""Tests of the result object of a comparison."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_models_and_measures_by_name(five: Comparison) -> None:
     assert low < mean < high <= 1
 
 
-def test_where_nothing_could_be_fitted() -> None:
+def test_a_comparison_without_a_fitted_model() -> None:
     comparison = compare(X, Y, models={"broken": Broken()}, cv=2)
     assert comparison.sentences() == ["No model could be fitted; the notes say why."]
     assert comparison.differences().rows == ()
@@ -49,7 +49,7 @@ def test_where_nothing_could_be_fitted() -> None:
         _ = comparison.best_
 
 
-def test_as_html_and_text(five: Comparison) -> None:
+def test_a_comparison_is_shown_as_html_and_text(five: Comparison) -> None:
     assert five._repr_html_().startswith("<table>")
     title, headings, *_ = str(five).splitlines()
     assert title == five.title
@@ -65,7 +65,7 @@ def test_verdict_and_entries_have_a_short_repr(five: Comparison) -> None:
     assert max(len(repr(entry)) for entry in five.entries) < 300
 
 
-def test_as_a_page(five: Comparison, tmp_path: Path) -> None:
+def test_a_comparison_is_written_as_a_page(five: Comparison, tmp_path: Path) -> None:
     stages: list[str] = []
     path = five.report(tmp_path / "report.html", progress=lambda stage, done, total, name: stages.append(stage))
     assert stages == ["refit"] * 2 + ["page"] * (len(PAGE_SECTIONS) + 2)  # each section, the writing, and the end
@@ -73,7 +73,7 @@ def test_as_a_page(five: Comparison, tmp_path: Path) -> None:
     assert "bayes" in path.read_text()
 
 
-def test_of_a_regression() -> None:
+def test_a_comparison_of_regressions() -> None:
     models = {"line": LinearRegression(), "mean": DummyRegressor()}
     comparison = compare(X[:, :3], X[:, 3], models=models, cv=3)
     assert comparison.names == ["line", "mean"]

@@ -31,7 +31,9 @@ def column(*values: float) -> np.ndarray:
         ((0.2, math.nan, 0.2), (0.3, 0.1, 0.1), 100.0, "100"),
     ],
 )
-def test_known_crossings(first: tuple[float, ...], second: tuple[float, ...], size: float, words: str) -> None:
+def test_known_crossings_are_found(
+    first: tuple[float, ...], second: tuple[float, ...], size: float, words: str
+) -> None:
     found = find_crossover(SIZES, column(*first), column(*second))
     assert found.size == pytest.approx(size)
     assert str(found) == words
@@ -53,14 +55,14 @@ def test_sizes_at_which_a_model_failed_are_not_among_those_compared() -> None:
         ((0.2, 0.2, 0.2), (0.1, math.inf, 0.1), 1000.0),  # behind at 100, by more than any other difference
         ((0.2, 0.2, 0.2), (0.3, 0.1, math.inf), math.inf),
         ((math.inf, 0.2, 0.2), (0.3, 0.3, 0.1), 100 * math.sqrt(10)),
-        ((math.inf, 0.2, 0.2), (math.inf, 0.1, 0.1), 100.0),  # at 10 nobody knows
+        ((math.inf, 0.2, 0.2), (math.inf, 0.1, 0.1), 100.0),  # at 10 nobody supports
     ],
 )
-def test_an_infinite_loss_is_one(first: tuple[float, ...], second: tuple[float, ...], size: float) -> None:
+def test_an_infinite_loss_counts_as_a_loss(first: tuple[float, ...], second: tuple[float, ...], size: float) -> None:
     assert find_crossover(SIZES, column(*first), column(*second)).size == pytest.approx(size)
 
 
-def test_repeats_that_agree_leave_no_doubt() -> None:
+def test_repeats_that_agree_give_an_interval_of_width_zero() -> None:
     first, second = np.full((3, 2), 0.2), np.repeat(column(0.3, 0.1, 0.1), 2, axis=1)
     assert str(find_crossover(SIZES, first, second)) == "32 (32 to 32)"
 

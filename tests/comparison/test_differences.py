@@ -16,7 +16,7 @@ from mercer.report.page.limits import PageLimits
 from mercer.report.page.tables import table_html
 
 
-def test_differences_say_which_are_real(five: Comparison) -> None:
+def test_differences_are_marked_if_beyond_chance(five: Comparison) -> None:
     rows = {row[0]: row for row in five.differences().rows}
     assert set(rows) == {"guess", "ridge", "sure"}
     assert rows["guess"][-1] == "yes"

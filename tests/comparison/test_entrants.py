@@ -90,7 +90,7 @@ def with_gaps(X: Any) -> Any:
         "categories",
     ],
 )
-def test_every_model_invited_can_be_fitted(X: Any, invited: set[str]) -> None:
+def test_every_listed_model_can_be_fitted(X: Any, invited: set[str]) -> None:
     board = compare(X, Y, cv=2)
     assert set(board.names) == {"NaiveBayes", *invited}
     assert [entry.notes for entry in board.entries if entry.failed] == []
@@ -98,7 +98,7 @@ def test_every_model_invited_can_be_fitted(X: Any, invited: set[str]) -> None:
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_a_column_that_is_constant_in_a_class_stops_no_discriminant(make: Any) -> None:
+def test_a_column_that_is_constant_in_a_class_does_not_stop_discriminants(make: Any) -> None:
     frame = make({"age": NUMBERS[:, 0], "same": np.where(Y == 0, 0.0, NUMBERS[:, 1]), "one": np.ones(60)})
     losses = {entry.name: entry.mean("log_loss") for entry in compare(frame, np.where(Y, "ill", "well"), cv=2).entries}
     assert losses["GaussianDiscriminant"] < 2
@@ -131,7 +131,7 @@ def test_identifiers_are_noted_and_left_out() -> None:
     assert {entry.name: entry.mean("accuracy") for entry in board.entries} == alone
 
 
-def test_columns_beside_text_count() -> None:
+def test_other_columns_are_used_together_with_text() -> None:
     found = pd.DataFrame(
         {"text": [f"there is nothing to be read in message {i}" for i in range(60)], "n": 3.0 * Y + NUMBERS[:, 0] / 9}
     )
@@ -210,7 +210,7 @@ def test_smooth_means_and_lines_for_few_columns() -> None:
     ]
 
 
-def test_partners() -> None:
+def test_partners_are_listed_together() -> None:
     partners = {entrant.name: entrant.partner for entrant in select_suitable(Table.of(NUMBERS), Question()).entrants}
     assert partners["NaiveBayes"] == "LogisticRegressionCV"
     assert partners["GaussianDiscriminant(covariance='shared full')"] == "LogisticRegressionCV"
@@ -222,14 +222,14 @@ def test_partners() -> None:
     assert {each.name: each.partner for each in text}["MultinomialNB"] == "LogisticRegressionCV"
 
 
-def test_a_level_absent_from_a_fold_stops_no_model() -> None:
+def test_a_level_absent_from_a_fold_does_not_stop_a_model() -> None:
     colours = np.where(NUMBERS[:, 0] > 0.5, "red", "blue").astype(object)
     colours[7] = "mauve"
     board = compare(pd.DataFrame({"colour": colours, "n": NUMBERS[:, 1]}), Y, cv=3)
     assert {entry.notes for entry in board.entries} == {()}
 
 
-def test_learning_rules_get_columns_that_they_can_learn_from() -> None:
+def test_learning_rules_receive_suitable_columns() -> None:
     far = NUMBERS * [1.0, 1e3, 1e-3] + [1e4, 0.0, 5.0]
     board = compare(far, Y, cv=2)
     notes = {entry.name: " ".join(entry.notes) for entry in board.entries}

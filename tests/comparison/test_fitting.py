@@ -1,4 +1,4 @@
-"""Names of the leaderboard, given back to a fit and to a comparison."""
+"""Names of the leaderboard are accepted by a fit and by a comparison."""
 
 from __future__ import annotations
 

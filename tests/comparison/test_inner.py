@@ -43,7 +43,7 @@ def classes_of_cases() -> tuple[Any, Any]:
     return X, np.where(X[:, 0] + 2 * rng.normal(size=GROUPS)[CASES] > 0, "yes", "no")
 
 
-def test_folds_of_groups_part_none_of_them() -> None:
+def test_folds_of_groups_keep_groups_whole() -> None:
     labels = np.arange(200) % 2
     folds = InnerFolds(task_for(labels, 200, "classification"), groups=CASES)
     rows = np.flatnonzero(CASES >= 10)
@@ -64,7 +64,7 @@ def test_folds_of_time_go_forward() -> None:
             assert when[rows][train].max() < when[rows][test].min()
 
 
-def test_it_knows_no_folds_but_within_a_fit_and_takes_no_room_in_a_model() -> None:
+def test_inner_folds_exist_only_during_a_fit_and_are_not_stored_in_models() -> None:
     folds = InnerFolds(task_for(np.arange(200) % 2, 200, "classification"), groups=CASES)
     model = clone(Tuned(SVC(), "C", (1.0, 10.0), cv=folds.splitter))
     assert model.cv is folds.splitter
@@ -74,7 +74,7 @@ def test_it_knows_no_folds_but_within_a_fit_and_takes_no_room_in_a_model() -> No
 
 
 @pytest.mark.parametrize(("groups", "parted"), [(2, True), (1, False)])
-def test_few_groups_have_fewer_folds_and_one_has_plain_ones(groups: int, parted: bool) -> None:
+def test_few_groups_have_fewer_folds_and_a_single_group_has_ordinary_folds(groups: int, parted: bool) -> None:
     cases = np.arange(60) % groups
     folds = InnerFolds(task_for(np.arange(60) // 2 % 2, 60, "classification"), groups=cases)
     with folds.within(np.arange(60)):
@@ -83,7 +83,7 @@ def test_few_groups_have_fewer_folds_and_one_has_plain_ones(groups: int, parted:
     assert all(bool(set(cases[train]) & set(cases[test])) != parted for train, test in splits)
 
 
-def test_where_rows_have_copies_a_width_chosen_without_groups_is_too_narrow() -> None:
+def test_with_copies_of_rows_a_width_chosen_without_groups_is_too_narrow() -> None:
     """A case has an effect of its own, which nobody can know of another: only the slow wave is to be learnt."""
     rng = np.random.default_rng(0)
     X = copied(rng, 1)
@@ -105,7 +105,7 @@ def test_a_note_says_how_it_is_chosen() -> None:
     assert not any("loo" in repr(entrant.model) for entrant in invitation.entrants)
 
 
-def test_the_same_of_a_penalty_and_honest_scores_are_better_for_it() -> None:
+def test_with_copies_of_rows_a_penalty_chosen_by_groups_scores_better() -> None:
     X, y = classes_of_cases()
     free = chosen(compare(X, y, models=["LogisticRegressionCV"]))
     grouped = compare(X, y, models=["LogisticRegressionCV"], groups=CASES)
@@ -136,14 +136,14 @@ def test_penalties_of_regressions(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(load(tmp_path / "best.mercer").predict(X), grouped.best_.predict(X))
 
 
-def test_a_comparison_from_a_file_chooses_as_it_did() -> None:
+def test_a_comparison_loaded_from_a_file_chooses_as_before() -> None:
     X, y = classes_of_cases()
     found = compare(X, y, models=["LogisticRegressionCV"], groups=CASES, cv=2)
     again = pickle.loads(pickle.dumps(found))
     assert chosen(again).C == chosen(found).C == 0.01
 
 
-def test_groups_have_no_say_in_models_that_somebody_gave() -> None:
+def test_groups_do_not_change_models_given_by_the_user() -> None:
     rng = np.random.default_rng(3)
     mine = logistic_path([1.0, 10.0], cv=2)
     found = compare(copied(rng, 2), CASES % 2, models={"mine": mine}, groups=CASES)

@@ -7,7 +7,7 @@ import json
 from mercer.comparison import Comparison
 
 
-def test_as_strict_json(five: Comparison) -> None:
+def test_a_comparison_is_written_as_strict_json(five: Comparison) -> None:
     found = json.loads(json.dumps(five.json(), allow_nan=False))
     assert [model["name"] for model in found["models"]] == five.names
     by_name = {model["name"]: model for model in found["models"]}
@@ -19,7 +19,7 @@ def test_as_strict_json(five: Comparison) -> None:
     assert found["settings"]["seed"] == 0
 
 
-def test_as_markdown(five: Comparison) -> None:
+def test_a_comparison_is_written_as_markdown(five: Comparison) -> None:
     text = five.markdown()
     assert text.startswith("# 150 rows × 4 columns, 3 classes; 3 stratified folds\n")
     assert "| bayes |" in text

@@ -53,14 +53,14 @@ def beaten(found: Comparison) -> tuple[bool, bool]:
 @pytest.mark.slow
 @pytest.mark.parametrize("task", MODELS)
 @pytest.mark.parametrize(("rows", "columns"), [(50, 2), (150, 10), (500, 4)])
-def test_of_noise_few_models_are_called_better(task: str, rows: int, columns: int) -> None:
+def test_few_models_are_called_better_on_noise(task: str, rows: int, columns: int) -> None:
     """At most 6 %: of 100 samples, 13 would be three standard errors more."""
     called = [beaten(sampled(task, rows, columns, 0.0, seed))[0] for seed in range(100)]
     assert sum(called) <= 13
 
 
 @pytest.mark.parametrize("task", MODELS)
-def test_of_signal_most_models_are_called_better(task: str) -> None:
+def test_most_models_are_called_better_on_signal(task: str) -> None:
     """Half of the samples at least, where tests of five splits find half as many."""
     effect = {"regression": 0.65, "classification": 1.0, "counts": 0.8}[task]
     called = np.array([beaten(sampled(task, 60, 3, effect, seed)) for seed in range(30)])

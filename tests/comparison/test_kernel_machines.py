@@ -29,7 +29,7 @@ def machines(table: Any) -> list[Any]:
     return [strip_preparation(entrant.model) for entrant in entrants if entrant.kind == "kernel"]
 
 
-def test_they_win_where_no_line_separates() -> None:
+def test_kernel_machines_win_if_no_line_separates() -> None:
     best = {
         entry.name
         for entry in compare(X, Y, models=["SVC", LOGISTIC, "LogisticRegressionCV"], cv=3).done
@@ -75,7 +75,7 @@ def test_machines_of_too_many_rows_are_left_out_with_a_note() -> None:
     assert "SVC (needs at most 10,000 rows)" in select_suitable(Table.of(many), Question()).notes[0]
 
 
-def test_more_classes_are_more_functions() -> None:
+def test_more_classes_lower_the_largest_number_of_rows() -> None:
     table = rows(2_000)
     assert LOGISTIC in names(table, outputs=8)
     assert LOGISTIC not in names(table, outputs=9)

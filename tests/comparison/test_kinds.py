@@ -45,11 +45,11 @@ from mercer.comparison.pairs import find_partners, kind_of
         (DummyClassifier(), "baseline"),
     ],
 )
-def test_kinds(model: Any, kind: str) -> None:
+def test_models_are_generative_or_discriminative(model: Any, kind: str) -> None:
     assert kind_of(model) == kind
 
 
-def test_each_has_the_counterpart_with_the_same_boundary() -> None:
+def test_each_model_has_the_counterpart_with_the_same_boundary() -> None:
     squares = make_pipeline(PolynomialFeatures(), LogisticRegression())
     models = [NaiveBayes(), GaussianDiscriminant("shared full"), GaussianDiscriminant(), LogisticRegression(), squares]
     assert find_partners(models) == [3, 3, 4, 0, 2]

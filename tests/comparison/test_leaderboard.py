@@ -59,7 +59,7 @@ def test_less_than_a_millisecond_is_a_bound_that_is_sorted_as_a_number(five: Com
 
 
 @pytest.mark.parametrize("library", [None, "pandas", "polars", "pyarrow"])
-def test_as_a_frame(five: Comparison, library: str | None) -> None:
+def test_the_leaderboard_is_a_frame(five: Comparison, library: str | None) -> None:
     frame = five.frame(library)
     assert frame.shape[0] == 5
     assert [str(name) for name in frame["model"]] == five.names

@@ -44,7 +44,7 @@ def leaks(columns: dict[str, Any], y: Any) -> list[Finding]:
     ],
     ids=["logarithm", "decreasing", "levels", "zeros", "gaps", "threshold", "categories"],
 )
-def test_a_column_that_gives_the_target_away_is_named(columns: dict[str, Any], y: Any) -> None:
+def test_a_column_that_leaks_the_target_is_named(columns: dict[str, Any], y: Any) -> None:
     (found,) = leaks(columns, y)
     assert found.code == "MRC103"
     assert found.columns == tuple(columns)
@@ -60,7 +60,7 @@ def test_a_column_that_gives_the_target_away_is_named(columns: dict[str, Any], y
     ],
     ids=["correlated", "levels", "threshold", "names"],
 )
-def test_a_column_that_tells_much_is_not_a_leak(columns: dict[str, Any], y: Any) -> None:
+def test_an_informative_column_is_not_a_leak(columns: dict[str, Any], y: Any) -> None:
     assert not leaks(columns, y)
 
 
@@ -71,7 +71,7 @@ def test_a_column_that_tells_much_is_not_a_leak(columns: dict[str, Any], y: Any)
         (PRICE / np.exp(NOISE), ("price", "units"), "price / units"),
     ],
 )
-def test_columns_that_make_up_the_target_are_named(y: Any, columns: tuple[str, ...], how: str) -> None:
+def test_columns_that_determine_the_target_are_named(y: Any, columns: tuple[str, ...], how: str) -> None:
     (found,) = leaks({"price": PRICE, "units": np.exp(NOISE)} if "price" in columns else {"price": PRICE}, y)
     assert found.code == "MRC110"
     assert set(found.columns) == set(columns)
@@ -88,7 +88,7 @@ def found_of(columns: dict[str, Any], y: Any, *models: str) -> list[Finding]:
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], [-1.0, 0.0, 1.0]], ids=["from 0", "around 0"])
-def test_columns_that_make_up_the_labels_of_classes_are_named(labels: list[float]) -> None:
+def test_columns_that_determine_the_labels_are_named(labels: list[float]) -> None:
     rest = RNG.integers(0, 3, size=N)
     (found,) = found_of({"tot": rest + FEW, "rest": rest}, np.array(labels)[FEW])
     assert (found.code, found.severity, set(found.columns)) == ("MRC110", "error", {"tot", "rest"})
@@ -110,7 +110,7 @@ def test_a_sum_of_many_columns_is_found() -> None:
 
 
 @pytest.mark.parametrize("limit", [0.4, 1.5])
-def test_a_threshold_on_a_sum_gives_two_classes_away(limit: float) -> None:
+def test_a_threshold_on_a_sum_of_columns_is_a_leak_of_two_classes(limit: float) -> None:
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(2, N))
     (found,) = found_of({"a": a, "b": b}, np.where(a + b > limit, "yes", "no"))
@@ -127,7 +127,7 @@ def test_honest_classes_that_are_far_apart_are_not_suspicious(load: Any) -> None
             assert not compare(X, classes, models=["LinearDiscriminantAnalysis"], cv=5).problems()
 
 
-def test_an_accuracy_is_too_good_by_the_mistakes_that_it_avoids() -> None:
+def test_a_suspicious_accuracy_is_judged_by_the_errors_it_avoids() -> None:
     """A rule of a product is no sum; of a rare class guessing has nearly the same accuracy."""
     rng = np.random.default_rng(2)
     x, z = rng.normal(size=(2, 4 * N))

@@ -37,7 +37,7 @@ def curves() -> Any:
     return learning_curves(GaussianNB(), X, LABELS, sizes=[9, 30, 90], repeats=4)
 
 
-def test_shapes_and_ranges(curves: Any) -> None:
+def test_curves_have_valid_shapes_and_ranges(curves: Any) -> None:
     assert curves.names == ("GaussianNB", "LogisticRegression")
     assert curves.errors.shape == curves.log_losses.shape == curves.fit_seconds.shape == (2, 3, 4)
     assert ((curves.errors >= 0) & (curves.errors < 0.7)).all()
@@ -64,7 +64,7 @@ def test_the_seed_fixes_everything(curves: Any) -> None:
     assert (other.errors != curves.errors).any()
 
 
-def test_frames(curves: Any) -> None:
+def test_frames_are_accepted(curves: Any) -> None:
     frame = curves.frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame["size"].tolist() == [9, 30, 90] * 2
@@ -74,7 +74,7 @@ def test_frames(curves: Any) -> None:
 
 
 @pytest.mark.usefixtures("pyplot")
-def test_tables_charts_and_pictures(curves: Any) -> None:
+def test_curves_are_shown_as_table_chart_and_plot(curves: Any) -> None:
     assert "GaussianNB and LogisticRegression, 4 repeats, 51 rows held out" in str(curves)
     assert "<table>" in curves._repr_html_()
     chart = curves.chart()
@@ -94,7 +94,7 @@ def test_the_generative_half_comes_first(pair: Any) -> None:
     assert curves.names == ("LinearDiscriminantAnalysis", "LogisticRegression")
 
 
-def test_two_of_a_kind_are_told_apart() -> None:
+def test_two_models_of_one_class_have_distinct_names() -> None:
     curves = learning_curves([GaussianNB(), GaussianNB(shared_variance=True)], X, Y, sizes=[60], repeats=1)
     assert curves.names == ("GaussianNB()", "GaussianNB(shared_variance=True)")
     curves = learning_curves([GaussianNB(), GaussianNB()], X, Y, sizes=[60], repeats=1)
@@ -111,14 +111,14 @@ def mixed(n: int = 120) -> tuple[pd.DataFrame, Any]:
 
 
 @pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas, lambda frame: Table.of(frame)])
-def test_mixed_tables_with_gaps(convert: Any) -> None:
+def test_mixed_tables_with_gaps_are_accepted(convert: Any) -> None:
     frame, y = mixed()
     curves = learning_curves(NaiveBayes(), convert(frame), y, sizes=[10, 80], repeats=3)
     assert not np.isnan(curves.errors).any()
     assert (curves.errors.mean(axis=2)[:, -1] < 0.4).all()
 
 
-def test_each_model_may_be_shown_something_else() -> None:
+def test_each_model_may_have_its_own_table() -> None:
     frame, y = mixed()
     pair = [NaiveBayes(), make_pipeline(TableFeatures(unseen="ignore"), LogisticRegression())]
     tables = Table.of(frame[["colour"]]), Table.of(frame)
@@ -126,7 +126,7 @@ def test_each_model_may_be_shown_something_else() -> None:
     assert not np.isnan(curves.errors).any()
 
 
-def test_texts() -> None:
+def test_texts_are_accepted() -> None:
     texts = [f"{word} {other}" for word in ("free", "win", "hello", "lunch") for other in ("now", "today", "call")] * 5
     y = ["spam" if text.startswith(("free", "win")) else "ham" for text in texts]
     curves = learning_curves(make_pipeline(CountVectorizer(), MultinomialNB()), texts, y, sizes=[30], repeats=2)
@@ -187,7 +187,7 @@ def test_a_model_that_always_fails_leaves_nothing_to_compare() -> None:
         ((0.3, 0.3, 0.2), "B does not overtake A up to 90 rows."),
     ],
 )
-def test_who_is_ahead_is_told_of_all_sizes(curves: Any, second: tuple[float, ...], words: str) -> None:
+def test_the_leading_model_is_reported_for_all_sizes(curves: Any, second: tuple[float, ...], words: str) -> None:
     errors = np.stack([np.full((3, 2), 0.2), np.repeat(np.array(second)[:, None], 2, axis=1)])
     assert replace(curves, names=("A", "B"), errors=errors).sentences()[0] == words
 
@@ -199,7 +199,7 @@ def test_a_single_repeat_has_no_interval() -> None:
     assert "nan" not in str(curves)
 
 
-def test_ctrl_c_keeps_the_repeats_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_finished_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is pressed in the fifth fit, which is in the third repeat."""
     monkeypatch.setattr(LogisticRegression, "fit", interrupted_at(5, LogisticRegression.fit))
     with pytest.raises(ExperimentInterrupted, match="2 of 4 repeats are done") as stopped:
@@ -210,14 +210,14 @@ def test_ctrl_c_keeps_the_repeats_that_are_done(monkeypatch: pytest.MonkeyPatch)
     assert isinstance(stopped.value, KeyboardInterrupt)
 
 
-def test_ctrl_c_before_the_first_is_done_has_nothing_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_before_the_first_repeat_leaves_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LogisticRegression, "fit", interrupt)
     with pytest.raises(ExperimentInterrupted, match="0 of 2") as stopped:
         learning_curves([GaussianNB(), LogisticRegression()], X, Y, sizes=[12, 60], repeats=2)
     assert stopped.value.result is None
 
 
-def test_progress() -> None:
+def test_progress_is_reported() -> None:
     told: list[tuple[int, int, str]] = []
     learning_curves(GaussianNB(), X, Y, sizes=[12, 60], repeats=2, progress=lambda *each: told.append(each))
     assert [done for done, _, _ in told] == list(range(9))
@@ -252,7 +252,7 @@ def test_default_sizes_grow_to_all_rows() -> None:
         ({"pair": None}, "two models"),
     ],
 )
-def test_mistakes_are_named(options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_refused(options: dict[str, Any], message: str) -> None:
     given = {"pair": GaussianNB(), "y": Y, **options}
     with pytest.raises(DataError, match=message):
         learning_curves(given.pop("pair"), X, given.pop("y"), **given)
@@ -266,7 +266,7 @@ def test_tables_of_unequal_length_and_without_rows_are_refused() -> None:
 
 
 def test_an_infinite_log_loss_is_part_of_the_difference(curves: Any) -> None:
-    """As it is of the mean; a fit that failed is not."""
+    """An infinite loss is part of the mean; a failed fit is not."""
     losses = curves.log_losses.copy()
     losses[0, -1, :2] = np.inf, np.nan
     told = replace(curves, log_losses=losses)
@@ -275,7 +275,7 @@ def test_an_infinite_log_loss_is_part_of_the_difference(curves: Any) -> None:
     assert np.isfinite(told.difference("log_loss").low)
 
 
-def test_what_curves_have_not_is_named(curves: Any) -> None:
+def test_unknown_sizes_and_measures_are_named(curves: Any) -> None:
     with pytest.raises(DataError, match="9, 30, 90, not 31"):
         curves.difference(size=31)
     for ask in (curves.crossover, curves.chart, curves.plot, curves.difference, lambda name: curves.settled(0.1, name)):

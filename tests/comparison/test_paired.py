@@ -16,21 +16,21 @@ SCORES = np.array([0.91, 0.85, 0.88, 0.94, 0.90])
 OTHERS = np.array([0.90, 0.80, 0.86, 0.91, 0.89])
 
 
-def test_the_interval_by_its_formula() -> None:
+def test_the_interval_agrees_with_its_formula() -> None:
     mean, low, high = interval_of(SCORES, overlap=0.25)
     half = stats.t.ppf(0.975, 4) * np.sqrt((1 / 5 + 0.25) * SCORES.var(ddof=1))
     assert (mean, low, high) == pytest.approx((SCORES.mean(), SCORES.mean() - half, SCORES.mean() + half))
     assert interval_of(SCORES, 0.25, high=0.9).high == 0.9
 
 
-def test_without_rows_in_common_it_is_the_paired_t_test() -> None:
+def test_without_shared_rows_the_test_is_the_paired_t_test() -> None:
     found = difference_of(SCORES, OTHERS, overlap=0.0)
     theirs = stats.ttest_rel(SCORES, OTHERS)
     assert found.p == pytest.approx(theirs.pvalue)
     assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval(0.95)))
 
 
-def test_rows_in_common_make_it_less_sure() -> None:
+def test_shared_rows_increase_the_p_value() -> None:
     assert difference_of(SCORES, OTHERS, overlap=0.25).p > difference_of(SCORES, OTHERS, overlap=0.0).p
 
 
@@ -48,7 +48,7 @@ def test_models_that_are_equal_but_for_rounding_are_equal() -> None:
     assert difference_of(SCORES, SCORES - 0.25, overlap=0.25).p == 0.0
 
 
-def test_what_cannot_be_tested() -> None:
+def test_differences_that_cannot_be_tested_are_nan() -> None:
     infinite = np.array([1.0, np.inf])
     assert math.isnan(difference_of(infinite, np.ones(2), 0.5).p)
     assert math.isnan(difference_of(infinite, infinite, 0.5).p)
@@ -56,7 +56,7 @@ def test_what_cannot_be_tested() -> None:
     assert interval_of(infinite, 0.5).mean == np.inf
 
 
-def test_splits_without_a_measure_have_no_say() -> None:
+def test_splits_without_a_measure_are_ignored() -> None:
     """As of the AUC, where all held-out rows are of one class."""
     with_gap = np.append(SCORES, np.nan)
     assert interval_of(with_gap, 0.25) == interval_of(SCORES, 0.25)
@@ -67,7 +67,7 @@ def test_splits_without_a_measure_have_no_say() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_by_its_definition(p_values: list[float]) -> None:
+def test_holm_agrees_with_its_definition(p_values: list[float]) -> None:
     adjusted = holm(p_values)
     order = np.argsort(p_values, kind="stable")
     for rank, place in enumerate(order):
@@ -75,7 +75,7 @@ def test_holm_by_its_definition(p_values: list[float]) -> None:
         assert adjusted[place] == pytest.approx(max(stepped))
 
 
-def test_what_was_not_tested_is_no_member_of_the_family() -> None:
+def test_hypotheses_that_were_not_tested_do_not_count_in_holms_correction() -> None:
     assert holm([0.02, math.nan])[0] == 0.02
     assert math.isnan(holm([0.02, math.nan])[1])
 

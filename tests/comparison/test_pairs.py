@@ -95,7 +95,7 @@ def test_the_start_does_not_change_the_optimum(model: Any, rows: Any) -> None:
     np.testing.assert_allclose(warm.predict_proba(rows), cold.predict_proba(rows), atol=1e-5)
 
 
-def test_a_start_saves_steps_where_the_assumption_holds() -> None:
+def test_a_start_saves_steps_if_the_assumption_holds() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=5000)
     rows = rng.normal(size=(5000, 4)) + y[:, None] * [1.0, -0.5, 0.3, 0.0]
@@ -105,7 +105,7 @@ def test_a_start_saves_steps_where_the_assumption_holds() -> None:
         assert last(warm).n_iter_[0] < last(cold).n_iter_[0]
 
 
-def test_the_model_that_was_given_stays_as_it_is() -> None:
+def test_the_given_model_is_not_modified() -> None:
     model = make_pipeline(TableFeatures(missing="keep"), LinearDiscriminantAnalysis()).fit(X, LABELS)
     before = model.predict_proba(X)
     other = counterpart(model)
@@ -115,7 +115,7 @@ def test_the_model_that_was_given_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("model", OF_NUMBERS, ids=named)
-def test_gaps_are_taken_by_both_halves(model: Any) -> None:
+def test_both_halves_accept_gaps(model: Any) -> None:
     rng = np.random.default_rng(0)
     rows = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     fitted = clone(model).fit(rows, LABELS)
@@ -140,7 +140,7 @@ def test_gaps_are_taken_by_both_halves(model: Any) -> None:
     ],
     ids=named,
 )
-def test_what_the_discriminative_half_sees(model: Any, steps: list[str]) -> None:
+def test_the_discriminative_half_has_the_right_features(model: Any, steps: list[str]) -> None:
     assert [name for name, _ in counterpart(model).steps] == steps
 
 
@@ -168,14 +168,14 @@ def test_windows_of_a_given_width_become_a_kernel_of_that_width() -> None:
     ],
     ids=named,
 )
-def test_and_back(model: Any, other: Any) -> None:
+def test_a_discriminative_model_has_a_generative_counterpart(model: Any, other: Any) -> None:
     found = counterpart(model)
     assert [repr(step) for _, step in getattr(found, "steps", [("", found)])] == [
         repr(step) for _, step in getattr(other, "steps", [("", other)])
     ]
 
 
-def test_back_to_naive_bayes_where_asked() -> None:
+def test_the_counterpart_is_naive_bayes_on_request() -> None:
     assert repr(counterpart(LogisticRegression(), naive=True)) == repr(GaussianNB(shared_variance=True))
 
 
@@ -187,7 +187,7 @@ def test_a_pipeline_keeps_its_settings_and_names() -> None:
     assert other.set_params(verbose=False).fit(X, LABELS).score(X, LABELS) > 0.9
 
 
-def test_infinite_weights_are_no_start() -> None:
+def test_infinite_weights_are_not_used_as_a_start() -> None:
     model = MultinomialNB(alpha=0, force_alpha=True).fit([[1, 0], [0, 1]], [0, 1])
     assert not hasattr(counterpart(model), "coef_")
 
@@ -212,13 +212,13 @@ def test_infinite_weights_are_no_start() -> None:
     ],
     ids=named,
 )
-def test_who_has_no_counterpart_is_told_why(model: Any, reason: str) -> None:
+def test_a_model_without_counterpart_is_refused_with_the_reason(model: Any, reason: str) -> None:
     with pytest.raises(NoCounterpartError, match=reason):
         counterpart(model)
     assert half_of(model) is None
 
 
-def test_models_of_others_have_none() -> None:
+def test_models_of_other_libraries_have_no_counterpart() -> None:
     from sklearn.naive_bayes import GaussianNB as Theirs
 
     with pytest.raises(NoCounterpartError, match="not a model of mercer"):
@@ -226,6 +226,6 @@ def test_models_of_others_have_none() -> None:
 
 
 @pytest.mark.parametrize("model", [*OF_NUMBERS, *OF_COUNTS], ids=named)
-def test_halves_are_told_apart(model: Any) -> None:
+def test_generative_and_discriminative_halves_are_distinguished(model: Any) -> None:
     assert half_of(model) == "generative"
     assert half_of(counterpart(model)) == "discriminative"

@@ -1,4 +1,4 @@
-"""Pictures of a comparison, asked of the Axes."""
+"""Tests of plots of a comparison by the contents of the Axes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer.comparison import Comparison, compare
 X, _ = load_iris(return_X_y=True)
 
 
-def test_pictures(five: Comparison, pyplot: Any) -> None:
+def test_plots_are_drawn(five: Comparison, pyplot: Any) -> None:
     board = five.plot_leaderboard("accuracy")
     assert [label.get_text() for label in board.get_yticklabels()][-1] == "bayes"
     assert board.get_xlabel().startswith("accuracy")

@@ -1,4 +1,4 @@
-"""A limit of time is kept."""
+"""Tests of the time limit of a comparison."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this syste
 
 
 class Clock:
-    """Seconds that pass when somebody fits."""
+    """Clock that advances during fits."""
 
     now = 0.0
 
@@ -29,7 +29,7 @@ class Clock:
 
 
 class Taking(GaussianNB):  # type: ignore[misc]
-    """Takes so many seconds for a fit."""
+    """Model whose fit takes the given number of seconds."""
 
     clock = Clock()
 
@@ -49,7 +49,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mercer.comparison._cross_validation.now", Taking.clock)
 
 
-def test_models_that_would_outlast_it_are_left_out_and_told() -> None:
+def test_models_that_would_exceed_the_limit_are_left_out_and_noted() -> None:
     models = {"quick": Taking(1.0), "long": Taking(10.0), "late": Taking(1.0)}
     comparison = compare(X, Y, models=models, cv=5, time_limit=20)
     assert comparison.names == ["quick", "late"]
@@ -70,30 +70,30 @@ class Compiling(Taking):
         return super().fit(X, y)
 
 
-def test_what_the_first_fit_compiles_is_not_held_against_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compilation_in_the_first_fit_does_not_count_for_later_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Compiling, "compiled", False)
     comparison = compare(X, Y, models={"first": Compiling(1.0)}, cv=5, time_limit=100)
     assert comparison.names == ["first"]
     assert comparison.seconds == 35.0
 
 
-def test_a_second_split_that_is_as_long_as_the_first_ends_it() -> None:
+def test_a_second_split_as_slow_as_the_first_ends_the_fits_of_a_model() -> None:
     comparison = compare(X, Y, models={"long": Taking(20.0), "late": Taking(1.0)}, cv=5, time_limit=60)
     assert comparison.names == ["late"]
     assert "long (2 of 5 splits done; the others would take 60 s more)" in comparison.notes[-1]
 
 
-def test_what_is_not_begun_is_told() -> None:
+def test_models_that_were_not_begun_are_noted() -> None:
     comparison = compare(X, Y, models={"all": Taking(2.0), "none": Taking(1.0)}, cv=5, time_limit=10)
     assert comparison.names == ["all"]
     assert "none (not begun)" in comparison.notes[-1]
 
 
-def test_no_limit() -> None:
+def test_without_a_limit_every_model_is_fitted() -> None:
     assert compare(X, Y, models={"a": Taking(1e6)}, cv=2).names == ["a"]
 
 
-def test_nobody_in_time_is_an_error_with_a_remedy() -> None:
+def test_no_finished_model_is_an_error_with_a_remedy() -> None:
     with pytest.raises(DataError, match=r"no model was done within 5 s.*time_limit"):
         compare(X, Y, models={"a": Taking(100.0)}, cv=2, time_limit=5)
 
@@ -110,7 +110,7 @@ class Overrun(Taking):
 
 
 @timers
-def test_a_fit_that_outlasts_the_limit_is_cut_and_told() -> None:
+def test_a_fit_that_exceeds_the_limit_is_stopped_and_noted() -> None:
     models = {"quick": Taking(1.0), "long": Overrun(30.0), "late": Taking(1.0)}
     comparison = compare(X, Y, models=models, cv=2, time_limit=20)
     assert comparison.names == ["quick"]
@@ -119,7 +119,7 @@ def test_a_fit_that_outlasts_the_limit_is_cut_and_told() -> None:
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
 
-def test_a_part_of_it_can_be_kept_for_later() -> None:
+def test_a_share_of_the_limit_can_be_reserved() -> None:
     half = Budget(20, kept=0.5)
     comparison = compare(X, Y, models={"a": Taking(3.0), "b": Taking(3.0)}, cv=2, time_limit=half)
     assert comparison.names == ["a"]
@@ -127,7 +127,7 @@ def test_a_part_of_it_can_be_kept_for_later() -> None:
     assert (half.left, half.whole().left) == (1.0, 11.0)
 
 
-def test_a_fit_that_is_known_to_be_long_is_not_begun() -> None:
+def test_a_fit_expected_to_be_long_is_not_begun() -> None:
     from mercer.data import Table
 
     X = np.zeros((20_000, 3))
@@ -138,7 +138,7 @@ def test_a_fit_that_is_known_to_be_long_is_not_begun() -> None:
     assert estimate_seconds(object(), X) == 0.0
 
 
-def test_patience_counts_work_and_not_waiting() -> None:
+def test_the_default_budget_counts_work_and_not_waiting() -> None:
     patient = Budget.of(None, patience=20)
     Taking.clock.now += 1_000.0  # on the wall
     assert 0 < patient.left <= 20

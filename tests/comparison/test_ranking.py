@@ -34,7 +34,7 @@ def order(*entries: Entry, task: Any = CLASSES) -> list[str]:
     return [each.name for each in found]
 
 
-def test_by_the_first_measure_whichever_way_it_goes() -> None:
+def test_models_are_ranked_by_the_first_measure_in_its_direction() -> None:
     assert order(entry("worse", log_loss=0.5), entry("best", log_loss=0.1), entry("mid", log_loss=0.3)) == [
         "best",
         "mid",
@@ -54,7 +54,7 @@ def test_equal_models_stay_in_the_order_in_which_they_came() -> None:
     assert order(entry("second", log_loss=0.3), entry("first", log_loss=0.3)) == ["second", "first"]
 
 
-def test_without_probabilities_after_those_with_them_and_failures_last() -> None:
+def test_models_without_probabilities_come_after_those_with_them_and_failures_last() -> None:
     found = order(
         entry("failed", failed=True),
         entry("decides", accuracy=0.99),
@@ -64,12 +64,12 @@ def test_without_probabilities_after_those_with_them_and_failures_last() -> None
     assert found == ["poor", "decides better", "decides", "failed"]
 
 
-def test_an_infinite_loss_is_the_worst_but_a_loss() -> None:
+def test_an_infinite_loss_ranks_last_before_failures() -> None:
     found = order(entry("sure", log_loss=np.inf), entry("none", accuracy=1.0), entry("wary", log_loss=0.7))
     assert found == ["wary", "sure", "none"]
 
 
-def test_nobody() -> None:
+def test_an_empty_ranking() -> None:
     assert rank_entries([], CLASSES, 0.0) == ((), [])
 
 
@@ -78,7 +78,7 @@ GUESS = entry("guess", "baseline", log_loss=0.69, accuracy=0.5)
 BOLD = entry("bold", log_loss=np.array([0.9, 1.0, 1.1, 0.9, 1.0]), accuracy=np.array([0.8, 0.82, 0.79, 0.81, 0.8]))
 
 
-def test_guessing_does_not_come_before_a_model_that_decides_better_beyond_chance() -> None:
+def test_guessing_ranks_below_a_model_that_decides_better_beyond_chance() -> None:
     worse = entry("worse", log_loss=0.8, accuracy=0.4)
     found, notes = rank_entries([worse, BOLD, GUESS], CLASSES, 0.0)
     assert [each.name for each in found] == ["bold", "guess", "worse"]
@@ -95,7 +95,7 @@ def test_guessing_does_not_come_before_a_model_that_decides_better_beyond_chance
         entry("decides", accuracy=np.array([0.8, 0.82, 0.79, 0.81, 0.8])),  # has no probabilities to calibrate
     ],
 )
-def test_guessing_stays_first_where_nothing_is_learnt(other: Entry) -> None:
+def test_guessing_stays_first_if_nothing_is_learnt(other: Entry) -> None:
     found, notes = rank_entries([other, GUESS], CLASSES, 0.0)
     assert found[0] is GUESS
     assert not any("comes before" in note for note in notes)
@@ -111,7 +111,7 @@ def test_models_without_a_finite_measure_are_named_with_the_reason() -> None:
     assert notes == ["far: its RMSE is infinite in folds 2 and 5; it is not recommended."]
 
 
-def test_the_more_models_try_their_luck_the_surer_one_has_to_be() -> None:
+def test_more_models_need_smaller_p_values() -> None:
     """p = 0.02 alone; of eight such, Holm asks for less than 0.05 / 8."""
     scores = 0.5 + np.array([0.02, 0.09, 0.03, 0.12, 0.04])
     alone, _ = rank_entries([entry("one", log_loss=0.9, accuracy=scores), GUESS], CLASSES, 0.0)
@@ -120,13 +120,13 @@ def test_the_more_models_try_their_luck_the_surer_one_has_to_be() -> None:
     assert rank_entries([*many, GUESS], CLASSES, 0.0)[0][0] is GUESS
 
 
-def test_splits_that_share_rows_prove_less() -> None:
+def test_splits_that_share_rows_give_less_evidence() -> None:
     scores = 0.5 + np.array([0.02, 0.09, 0.03, 0.12, 0.04])
     found, _ = rank_entries([entry("one", log_loss=0.9, accuracy=scores), GUESS], CLASSES, 4.0)
     assert found[0] is GUESS
 
 
-def test_of_numbers_the_baseline_may_be_first() -> None:
+def test_the_baseline_of_a_regression_may_be_first() -> None:
     mean = entry("mean", "baseline", task=NUMBERS, rmse=1.0)
     found, notes = rank_entries([entry("model", task=NUMBERS, rmse=2.0), mean], NUMBERS, 0.0)
     assert found[0] is mean

@@ -41,7 +41,7 @@ def test_the_reference_learns_from_gaps_categories_dates_and_words() -> None:
     assert [model["kind"] for model in found.json()["models"]].count("reference") == 1
 
 
-def test_models_that_are_named_are_compared_without_it_unless_asked() -> None:
+def test_named_models_are_compared_without_the_reference_unless_requested() -> None:
     assert compare(X, CLASSES, models=["LogisticRegression"], cv=2).reference is None
     assert compare(X[["amount"]], CLASSES, cv=2, reference=False).reference is None
 
@@ -71,7 +71,7 @@ def test_many_classes_have_fewer_rounds() -> None:
     assert make_reference(table, task_for(np.arange(N) % 60, N, "classification")) is None
 
 
-def test_levels_that_were_not_in_the_fit_are_missing() -> None:
+def test_unseen_levels_count_as_missing() -> None:
     found = make_reference(Table.of(X, dates=True), task_for(CLASSES, N))
     assert found is not None
     model = found.model.fit(X, CLASSES)
@@ -90,7 +90,7 @@ def test_its_trees_split_small_tables() -> None:
     assert np.abs(found.model.fit(small, y).predict(small) - y).mean() < 3
 
 
-def test_of_too_many_numbers_those_with_the_highest_F_are_used_and_the_label_says_so() -> None:
+def test_too_many_numerical_columns_are_reduced_to_those_with_the_largest_F() -> None:
     rng = np.random.default_rng(1)
     y = rng.integers(0, 3, 60)
     wide = pd.DataFrame(rng.normal(size=(60, 700))).rename(columns=lambda j: f"x{j}")

@@ -18,7 +18,7 @@ from tests.comparison._models import logistic_path
 X, Y = load_iris(return_X_y=True)
 
 
-def test_a_search_becomes_what_it_found() -> None:
+def test_a_search_is_replaced_by_its_best_model() -> None:
     search = logistic_path([0.1, 10.0], cv=3, class_weight="balanced", fit_intercept=False, tol=1e-8)
     model = make_pipeline(StandardScaler(), search).fit(X, Y)
     before = model.predict_proba(X)
@@ -39,14 +39,14 @@ def test_classes_of_a_search_may_have_names() -> None:
     np.testing.assert_allclose(found.predict_proba(X), proba, atol=1e-3)
 
 
-def test_a_parameter_that_was_tuned() -> None:
+def test_a_tuned_parameter_is_found() -> None:
     found = replace_search(Tuned(GaussianDiscriminant(), "shrinkage", (0.5, 0.0)).fit(X, Y), X, Y)
     assert found.shrinkage == 0.0
     after_others = make_pipeline(StandardScaler(), Tuned(SVC(), "C", (1.0, 10.0))).fit(X, Y)
     assert type(replace_search(after_others, X, Y)[-1]) is SVC
 
 
-def test_what_was_chosen_and_from_what_is_remembered() -> None:
+def test_the_choice_and_its_candidates_are_found() -> None:
     search = logistic_path([0.1, 10.0], cv=3)
     assert find_choice(make_pipeline(StandardScaler(), search).fit(X, Y)) == ChosenParameter("C", 10.0, (0.1, 10.0))
     tuned = Tuned(Ridge(), "alpha", (1e4, 1e-3), "regression")
@@ -63,12 +63,12 @@ def test_a_target_in_other_units_does_not_hide_a_search() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_a_search_that_chose_for_each_class_stays_one() -> None:
+def test_a_search_with_one_choice_per_class_is_kept() -> None:
     search = LogisticRegressionCV(Cs=[1.0], cv=2).fit(X, Y)
     assert replace_search(search, X, Y) is search
 
 
-def test_a_pipeline_of_someone_else_stays_as_it_is() -> None:
+def test_a_pipeline_without_a_search_is_unchanged() -> None:
     model = Pipeline([("nothing", "passthrough"), ("bayes", GaussianNB())]).fit(X, Y)
     assert replace_search(model, X, Y) is model
     assert replace_search(model, X, Y)[-1].classes_.tolist() == [0, 1, 2]

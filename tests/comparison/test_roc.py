@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from mercer.comparison._roc import precision_recall_points, roc_points
 
 
-def test_areas_are_those_of_scikit_learn() -> None:
+def test_areas_agree_with_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     positive = rng.random(300) < 0.3
     score = np.round(rng.normal(size=300) + positive, 1)
@@ -21,7 +21,7 @@ def test_areas_are_those_of_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize("positive", [np.zeros(4, bool), np.ones(4, bool)])
-def test_rows_of_one_kind_have_a_curve_that_ends(positive: np.ndarray) -> None:
+def test_rows_of_one_class_have_a_curve_with_both_ends(positive: np.ndarray) -> None:
     false, true = roc_points(np.array([0.1, 0.1, 0.5, 0.9]), positive)
     assert (false[0], true[0]) == (0, 0)
     assert (false[-1], true[-1]) == (float(not positive[0]), float(positive[0]))

@@ -23,7 +23,7 @@ def test_sentences_name_the_pair() -> None:
     assert "on 100 training rows" in text
 
 
-def test_who_was_not_finished_may_be_better(five: Comparison) -> None:
+def test_an_unfinished_model_may_be_better(five: Comparison) -> None:
     assert replace(five, unfinished=("late",)).sentences()[-1] == "late was not finished, and may be better."
     assert not any("not finished" in sentence for sentence in five.sentences())
 
@@ -38,7 +38,7 @@ def test_a_pair_is_judged_as_in_the_table_of_differences(five: Comparison) -> No
     assert "but not beyond chance" in among.sentences()[-1]
 
 
-def test_figures_of_a_pair_tell_who_is_ahead(five: Comparison) -> None:
+def test_figures_of_a_pair_show_the_leading_model(five: Comparison) -> None:
     lr = replace(reached(five, "lr", [0.48, 0.49, 0.4724]), kind="discriminative")
     nb = replace(reached(five, "nb", [0.48, 0.48, 0.4830]), kind="generative", partner="lr")
     near, level = (replace(five, entries=(lr, each)).sentences()[-1] for each in (nb, replace(nb, scores=lr.scores)))
@@ -46,7 +46,7 @@ def test_figures_of_a_pair_tell_who_is_ahead(five: Comparison) -> None:
     assert level.endswith("neither is ahead on 100 training rows (log loss 0.481 each).")
 
 
-def test_what_no_test_has_shown_is_not_told_as_a_finding(five: Comparison) -> None:
+def test_an_untested_difference_is_not_reported_as_a_finding(five: Comparison) -> None:
     """A single split has no p-value, and two infinite losses have no difference."""
     best = replace(reached(five, "lr", [0.2]), kind="discriminative")
     worse = replace(reached(five, "nb", [0.4]), kind="generative", partner="lr")

@@ -61,7 +61,7 @@ def scores(models: list[Any], shared: SharedFeatures | None, splits: Any = SPLIT
     return [run_trial(entrant, task, split, None, shared).scores for entrant in entrants for split in splits]
 
 
-def test_scores_are_those_without_shared_features() -> None:
+def test_shared_features_do_not_change_scores() -> None:
     assert scores(MODELS, SharedFeatures(2)) == scores(MODELS, None)
 
 
@@ -97,12 +97,12 @@ class Spoiling(LogisticRegression):
         return self
 
 
-def test_a_model_that_alters_its_rows_alters_none_of_others() -> None:
+def test_a_model_that_modifies_its_rows_does_not_modify_those_of_others() -> None:
     spoiling = [pipeline(Spoiling()), pipeline(LogisticRegression())]
     assert scores(spoiling, SharedFeatures(2)) == scores(copy.deepcopy(spoiling), None)
 
 
-def test_few_features_are_kept() -> None:
+def test_only_a_few_features_are_kept_in_memory() -> None:
     one = SharedFeatures(2, most_kept=1)
     other = pipeline(LogisticRegression(), scale=False)
     scores([MODELS[0], other, MODELS[0]], one)
@@ -112,7 +112,7 @@ def test_few_features_are_kept() -> None:
     assert len(CountedFeatures.fits) == 6
 
 
-def test_warnings_are_given_to_every_model() -> None:
+def test_every_model_receives_the_warnings() -> None:
     leaking = FRAME.assign(answer=Y)
     table, task, shared = Table.of(leaking), task_for(Y, N, "classification"), SharedFeatures(2)
     for model in MODELS:
@@ -121,7 +121,7 @@ def test_warnings_are_given_to_every_model() -> None:
     assert CountedFeatures.fits == [40]
 
 
-def test_a_forecast_makes_the_features_once() -> None:
+def test_a_prediction_computes_the_features_once() -> None:
     model = MODELS[0].fit(FRAME, Y)
     CountedFeatures.transforms.clear()
     forecast = task_for(Y, N, "classification").forecast(model, FRAME)

@@ -30,7 +30,7 @@ def test_products_of_columns_are_not_a_sum_over_columns() -> None:
     assert not assess_simplicity(products, X[:1]).additive
 
 
-def test_a_long_export_is_less_simple_and_no_obstacle() -> None:
+def test_a_long_export_is_less_simple_but_not_an_obstacle() -> None:
     model = LogisticRegression().fit(X, Y)
     found = assess_simplicity(model, X[:1], most_terms=5)
     assert found == Simplicity(True, None, "Its export is long: 6 terms, one for each feature and class.")
@@ -38,7 +38,7 @@ def test_a_long_export_is_less_simple_and_no_obstacle() -> None:
     assert assess_simplicity(model, X[:1], most_terms=6).long_export is None
 
 
-def test_products_of_columns_and_rows_of_the_fit_are_counted_as_they_are() -> None:
+def test_products_of_columns_and_training_rows_are_counted() -> None:
     quadratic = QuadraticDiscriminantAnalysis().fit(X, Y)
     long = assess_simplicity(quadratic, X[:1], most_terms=11).long_export
     assert long == "Its export is long: 12 terms, one for each product of two columns and class."

@@ -1,4 +1,4 @@
-"""Rows to fit to and rows to score on have nothing to do with each other."""
+"""Tests of splits: training rows and test rows share nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBERS = task_for(np.linspace(0, 1, 60), 60)
 
 
 @pytest.mark.parametrize(("task", "kind"), [(CLASSES, StratifiedKFold), (NUMBERS, KFold)])
-def test_the_first_repeat_is_that_of_scikit_learn(task: Task, kind: Any) -> None:
+def test_the_first_repeat_agrees_with_scikit_learn(task: Task, kind: Any) -> None:
     folds = list(kind(4, shuffle=True, random_state=3).split(task.truth, task.truth))
     for repeats in (1, 3):
         dealing = make_splits(task, 4, repeats, 3)
@@ -39,7 +39,7 @@ def test_every_repeat_holds_out_every_row_once_and_differs() -> None:
     assert len({rows.tobytes() for rows in held}) == 3
 
 
-def test_the_same_seed_deals_the_same_rows() -> None:
+def test_the_same_seed_gives_the_same_splits() -> None:
     first, again, other = (make_splits(CLASSES, 3, 2, seed).splits for seed in (1, 1, 2))
     assert all(np.array_equal(a, b) for x, y in zip(first, again, strict=True) for a, b in zip(x, y, strict=True))
     assert not all(np.array_equal(x[1], y[1]) for x, y in zip(first, other, strict=True))
@@ -47,7 +47,7 @@ def test_the_same_seed_deals_the_same_rows() -> None:
 
 @settings(max_examples=30)
 @given(st.lists(st.integers(0, 7), min_size=60, max_size=60).filter(lambda g: len(set(g)) >= 3), st.booleans())
-def test_groups_never_straddle(groups: list[int], classes: bool) -> None:
+def test_groups_are_never_split(groups: list[int], classes: bool) -> None:
     named = np.array([f"g{g}" for g in groups])
     for train, test in make_splits(CLASSES if classes else NUMBERS, 3, 2, 0, groups=named).splits:
         assert not set(named[train]) & set(named[test])
@@ -56,7 +56,7 @@ def test_groups_never_straddle(groups: list[int], classes: bool) -> None:
 
 @settings(max_examples=30)
 @given(st.lists(st.integers(0, 30), min_size=60, max_size=60).filter(lambda t: len(set(t)) > 4))
-def test_forward_splits_never_look_ahead(times: list[int]) -> None:
+def test_forward_splits_train_on_earlier_rows_only(times: list[int]) -> None:
     moments = np.datetime64("2024-01-01") + np.array(times)
     held: list[int] = []
     for train, test in make_splits(NUMBERS, 3, 1, 0, times=moments).splits:
@@ -65,7 +65,7 @@ def test_forward_splits_never_look_ahead(times: list[int]) -> None:
     assert len(held) == len(set(held))
 
 
-def test_of_the_first_moments_there_is_a_class_to_learn() -> None:
+def test_every_forward_split_has_two_classes_to_learn() -> None:
     task = task_for(np.repeat([0, 1], 30), 60)
     dealing = make_splits(task, 3, 1, 0, times=np.arange(60))
     assert all(len(set(task.truth[train])) == 2 for train, _ in dealing.splits)
@@ -73,7 +73,7 @@ def test_of_the_first_moments_there_is_a_class_to_learn() -> None:
         make_splits(task_for(np.repeat([0, 1], [59, 1]), 60), 3, 1, 0, times=np.arange(60))
 
 
-def test_what_splits_are_is_told() -> None:
+def test_splits_are_described() -> None:
     assert make_splits(CLASSES, 5, 1, 0).described == "5 stratified folds"
     assert make_splits(NUMBERS, 5, 3, 0).described == "3 × 5 folds"
     assert "12 groups are kept whole" in make_splits(NUMBERS, 5, 1, 0, groups=np.arange(60) % 12).notes[0]
@@ -107,18 +107,18 @@ def test_what_splits_are_is_told() -> None:
         ({"times": np.arange(60), "groups": np.arange(60)}, "by groups or by time"),
     ],
 )
-def test_what_cannot_be_dealt(options: dict[str, Any], sentence: str) -> None:
+def test_impossible_splits_are_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         make_splits(**{"task": CLASSES, "folds": 5, "repeats": 1, "seed": 0, **options})
 
 
-def test_a_split_with_one_class_to_learn_from_is_left_out_and_told() -> None:
+def test_a_split_with_one_training_class_is_left_out_and_noted() -> None:
     task = task_for(np.repeat([0, 1, 0], [40, 10, 10]), 60)
     dealing = make_splits(task, 2, 1, 0, groups=np.repeat(["pure", "mixed"], [40, 20]))
     assert [len(set(task.truth[train])) for train, _ in dealing.splits] == [2]
     assert "1 of 2 splits were left out: their training rows have one class." in dealing.notes
 
 
-def test_groups_of_any_type() -> None:
+def test_groups_may_be_of_any_type() -> None:
     mixed = np.array([1, "a", 2.5] * 20, dtype=object)
     assert len(make_splits(NUMBERS, 3, 1, 0, groups=mixed).splits) == 3

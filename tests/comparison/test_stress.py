@@ -34,7 +34,7 @@ def result() -> Any:
     return stress(models, X, LABELS, missing=[0, 0.5], noise=[0, 3], repeats=3)
 
 
-def test_no_damage_is_the_plain_score(result: Any) -> None:
+def test_without_damage_the_score_is_the_ordinary_one(result: Any) -> None:
     from mercer.comparison.learning_curves import hold_out_rows
 
     order, test = hold_out_rows(Y, 1 / 3, np.random.default_rng(0))
@@ -43,7 +43,7 @@ def test_no_damage_is_the_plain_score(result: Any) -> None:
         assert result.measured[damage][0, 0, 0, 0] == pytest.approx(by_hand, abs=1e-12)
 
 
-def test_damage_hurts(result: Any) -> None:
+def test_damage_lowers_the_score(result: Any) -> None:
     for damage in ("missing", "noise"):
         accuracy = result.measured[damage][..., 0].mean(axis=2)
         assert (accuracy[:, 0] > accuracy[:, 1]).all()
@@ -55,12 +55,12 @@ def test_a_model_without_probabilities_has_accuracy_only(result: Any) -> None:
     assert np.isnan(of_rule[..., 1:]).all()
 
 
-def test_whose_gaps_were_filled_is_told(result: Any) -> None:
+def test_models_whose_gaps_were_filled_are_noted(result: Any) -> None:
     assert [note.split(":")[0] for note in result.notes] == ["LogisticRegression", "LinearThreshold"]
 
 
 @pytest.mark.usefixtures("pyplot")
-def test_frames_tables_charts_and_pictures(result: Any) -> None:
+def test_results_are_shown_as_table_chart_and_plot(result: Any) -> None:
     frame = result.frame()
     assert isinstance(frame, pd.DataFrame)
     assert len(frame) == 3 * (2 + 2)
@@ -105,7 +105,7 @@ def mixed() -> tuple[pd.DataFrame, Any]:
 
 
 @pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas, lambda frame: frame.to_numpy(dtype=object)])
-def test_mixed_tables(convert: Any) -> None:
+def test_mixed_tables_are_accepted(convert: Any) -> None:
     frame, y = mixed()
     models = [NaiveBayes(), counterpart(NaiveBayes()), LogisticRegression()]
     result = stress(models, convert(frame), y, missing=[0, 0.3], noise=[0.5], repeats=2)
@@ -113,7 +113,7 @@ def test_mixed_tables(convert: Any) -> None:
         assert np.isfinite(result.measured[damage][..., 0]).all(), result.notes
 
 
-def test_all_models_meet_the_same_damage() -> None:
+def test_all_models_receive_the_same_damage() -> None:
     result = stress({"a": GaussianNB(), "b": GaussianNB()}, X, Y, missing=[0.4], noise=[1], repeats=2)
     for damage in ("missing", "noise"):
         np.testing.assert_array_equal(*result.measured[damage])
@@ -153,12 +153,12 @@ def test_a_column_without_values_to_learn_from_gets_no_noise() -> None:
     assert np.isfinite(result.measured["noise"]).all()
 
 
-def test_a_step_that_does_nothing_is_looked_behind() -> None:
+def test_passthrough_steps_of_a_pipeline_are_skipped() -> None:
     idle = Pipeline([("idle", "passthrough"), ("model", GaussianNB())])
     assert stress(idle, X, Y, missing=[0.3], noise=[], repeats=1).notes == ()
 
 
-def test_ctrl_c_keeps_the_repeats_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_finished_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"missing": [0, 0.3], "noise": [1]}
     monkeypatch.setattr(GaussianNB, "fit", interrupted_at(3, GaussianNB.fit))
     with pytest.raises(ExperimentInterrupted, match="2 of 5 repeats are done") as stopped:
@@ -168,7 +168,7 @@ def test_ctrl_c_keeps_the_repeats_that_are_done(monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_array_equal(stopped.value.result.measured[damage], whole.measured[damage])
 
 
-def test_what_was_not_measured_is_named(result: Any) -> None:
+def test_unknown_kinds_of_damage_and_measures_are_named(result: Any) -> None:
     for ask in (result.chart, result.plot):
         with pytest.raises(DataError, match="'missing', 'noise', not 'gaps'"):
             ask("gaps")
@@ -176,7 +176,7 @@ def test_what_was_not_measured_is_named(result: Any) -> None:
             ask("noise", "error")
 
 
-def test_progress() -> None:
+def test_progress_is_reported() -> None:
     told: list[tuple[int, int, str]] = []
     models = [GaussianNB(), LinearDiscriminantAnalysis()]
     stress(models, X, Y, missing=[0], noise=[0], repeats=2, progress=lambda *each: told.append(each))
@@ -203,7 +203,7 @@ def test_progress() -> None:
         ({"y": np.zeros(150)}, "label"),
     ],
 )
-def test_mistakes_are_named(options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_refused(options: dict[str, Any], message: str) -> None:
     given = {"models": GaussianNB(), "X": X, "y": Y, **options}
     with pytest.raises(DataError, match=message):
         stress(given.pop("models"), given.pop("X"), given.pop("y"), **given)

@@ -23,7 +23,7 @@ def classes_of(comparison: Comparison) -> set[str]:
     return {name.partition("(")[0] for name in comparison.names}
 
 
-def test_amounts_have_models_with_a_log_link_which_win_where_effects_multiply() -> None:
+def test_amounts_have_models_with_a_log_link_which_win_if_effects_multiply() -> None:
     comparison = compare(FRAME, PRICES, cv=3)
     assert comparison.task.name == "amounts"
     assert {"LogNormalRegressor", "GLM", "LinearRegression", "Ridge"} <= classes_of(comparison)
@@ -34,7 +34,7 @@ def test_amounts_have_models_with_a_log_link_which_win_where_effects_multiply() 
     assert all(np.isfinite(entry.scores["rmse"]).all() for entry in comparison.done)
 
 
-def test_amounts_with_zeros_have_a_tweedie_model_and_none_that_takes_logarithms() -> None:
+def test_amounts_with_zeros_have_a_tweedie_model_and_no_log_transform() -> None:
     comparison = compare(FRAME, PRICES * (RNG.random(N) < 0.8), cv=3)
     assert comparison.task.name == "amounts"
     assert any("Tweedie" in name for name in comparison.names)
@@ -75,7 +75,7 @@ def test_a_model_with_predictions_that_are_not_finite_fails_with_the_fold(value:
     assert entry.notes[0].startswith("fold ")
 
 
-def test_no_model_is_recommended_where_no_score_is_finite() -> None:
+def test_no_model_is_recommended_if_no_score_is_finite() -> None:
     class Far(LinearRegression):  # type: ignore[misc]
         def predict(self, X: Any) -> Any:
             return np.full(len(X), 1e200)

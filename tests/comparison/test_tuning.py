@@ -1,4 +1,4 @@
-"""A search that sees nothing but the rows of the fit."""
+"""Tests of a search that uses only the rows of the fit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Y = np.array(["a", "b", "c"])[Y]
 
 
 class Spy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Remembers how many rows its fits have seen, and is right if told so."""
+    """Model that records the number of rows of its fits, and is right if `right` is set."""
 
     seen: ClassVar[list[int]] = []
 
@@ -38,7 +38,7 @@ class Spy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack([1 - p, p])
 
 
-def test_it_chooses_by_inner_folds_and_refits() -> None:
+def test_tuned_chooses_by_inner_folds_and_refits() -> None:
     Spy.seen = []
     x = np.tile([1.0, -1.0], 15)[:, None]
     tuned = Tuned(Spy(), "right", (False, True)).fit(x, np.where(x[:, 0] > 0, "b", "a"))
@@ -48,7 +48,7 @@ def test_it_chooses_by_inner_folds_and_refits() -> None:
     assert tuned.predict_proba(x)[0, 1] == 0.9
 
 
-def test_a_value_that_fails_is_passed_over() -> None:
+def test_a_value_that_fails_is_skipped() -> None:
     twice = np.column_stack([X, X[:, :1]])
     tuned = Tuned(GaussianDiscriminant(), "shrinkage", (0.0, 0.1)).fit(twice, Y)
     assert tuned.best_value_ == 0.1
@@ -56,7 +56,7 @@ def test_a_value_that_fails_is_passed_over() -> None:
         Tuned(GaussianDiscriminant(), "shrinkage", (0.0,)).fit(twice, Y)
 
 
-def test_too_few_rows_to_choose_by() -> None:
+def test_too_few_rows_to_choose() -> None:
     assert Tuned(LogisticRegression(), "C", (1.0, 2.0)).fit(X[[0, 60]], Y[[0, 60]]).best_value_ == 1.0
 
 
@@ -65,14 +65,14 @@ def test_a_target_of_one_value_leaves_nothing_to_choose() -> None:
     assert tuned.best_value_ == 2.0
 
 
-def test_it_is_an_estimator_with_what_its_model_has() -> None:
+def test_tuned_is_an_estimator_with_the_methods_of_its_model() -> None:
     tuned = Tuned(SVC(), "C", (1.0, 10.0))
     assert clone(tuned).get_params()["model__C"] == 1.0
     assert hasattr(tuned, "predict_proba") == hasattr(SVC(), "predict_proba")
     assert not hasattr(Tuned(Ridge(), "alpha", (1.0,), "regression"), "predict_proba")
 
 
-def test_of_numbers() -> None:
+def test_a_regression_is_tuned() -> None:
     y = X[:, 0] * 3 + np.random.default_rng(0).normal(scale=0.01, size=150)
     tuned = Tuned(Ridge(), "alpha", (1e4, 1e-3), "regression").fit(X, y)
     assert tuned.best_value_ == 1e-3

@@ -54,7 +54,7 @@ OF_ROWS = pytest.mark.parametrize(
 
 
 @OF_ROWS
-def test_the_parts_of_the_rows_have_the_measure_as_their_mean_and_its_error(metric: Metric, made: Any) -> None:
+def test_the_mean_of_the_parts_is_the_measure_and_their_spread_gives_its_error(metric: Metric, made: Any) -> None:
     """The standard deviation of the measure over samples is that of its parts over √n."""
     samples = [made(400, np.random.default_rng(seed)) for seed in range(150)]
     values = [metric.measure(each) for each in samples]
@@ -66,7 +66,7 @@ def test_the_parts_of_the_rows_have_the_measure_as_their_mean_and_its_error(metr
 
 
 @pytest.mark.parametrize(("metric", "made"), [pair for pair in MEASURES if pair[0].pairing is not None], ids=name_of)
-def test_a_loss_is_a_part_of_the_forecast_and_one_of_the_truth_less_their_product(metric: Metric, made: Any) -> None:
+def test_a_loss_splits_into_prediction_truth_and_product(metric: Metric, made: Any) -> None:
     """Exchanging the targets of two rows changes the loss by the products alone."""
     found = made(2 if made is outcome_of_numbers else 3)
     swapped = found._replace(truth=found.truth[::-1])

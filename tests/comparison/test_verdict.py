@@ -59,7 +59,7 @@ def test_the_simplest_model_within_chance_is_recommended(five: Comparison) -> No
     assert View(chosen).learning == (plain, top)  # as sections show them
 
 
-def test_the_only_model_that_beats_the_baseline_is_called_so(five: Comparison) -> None:
+def test_the_only_model_that_beats_the_baseline_is_named(five: Comparison) -> None:
     guess = replace(reached(five, "guess", [0.85, 0.85, 0.85]), kind="baseline")
     top = reached(five, "top", [0.10, 0.80, 0.45])  # the best on average, but not beyond chance
     sure = reached(five, "sure", [0.48, 0.47, 0.46])
@@ -71,7 +71,7 @@ def test_the_only_model_that_beats_the_baseline_is_called_so(five: Comparison) -
     )
 
 
-def test_a_model_within_chance_has_to_keep_most_of_the_gain(five: Comparison) -> None:
+def test_a_simpler_model_must_keep_most_of_the_gain(five: Comparison) -> None:
     best = reached(five, "best", [0.20, 0.30, 0.25], additive=False)
     guess = replace(reached(five, "guess", [0.80, 0.90, 0.85]), kind="baseline")
     near = reached(five, "near", [0.22, 0.31, 0.28])
@@ -101,7 +101,7 @@ def test_a_runner_up_is_named(five: Comparison) -> None:
     )
 
 
-def test_what_cannot_be_done_with_the_model_is_said(five: Comparison) -> None:
+def test_limitations_of_the_model_are_listed(five: Comparison) -> None:
     only = reached(five, "only", [0.2, 0.3, 0.25], additive=False, obstacle="It is a kernel machine.")
     *_, explained, exported = replace(five, entries=(only,)).verdict().sentences
     assert explained.startswith("It is not a sum over columns")
@@ -110,7 +110,7 @@ def test_what_cannot_be_done_with_the_model_is_said(five: Comparison) -> None:
     assert replace(five, entries=(long,)).verdict().sentences[-1] == "Its export is long: 88,790 terms."
 
 
-def test_the_reference_is_set_against_the_recommended_model(five: Comparison) -> None:
+def test_the_reference_is_compared_with_the_recommended_model(five: Comparison) -> None:
     best = reached(five, "best", [0.20, 0.30, 0.25])
     better = replace(reached(five, "trees", [0.10, 0.20, 0.1501]), kind="reference")
     alike = replace(reached(five, "trees", [0.21, 0.28, 0.26]), kind="reference")
@@ -125,7 +125,7 @@ def test_the_reference_is_set_against_the_recommended_model(five: Comparison) ->
     assert not any(row[0] == "trees" for row in costs.differences().rows)
 
 
-def test_guessing_is_not_recommended_where_a_model_decides_better() -> None:
+def test_guessing_is_not_recommended_if_a_model_decides_better() -> None:
     comparison = compare(X, Y, models={"sure": TooSure(), "guess": DummyClassifier()}, cv=3)
     assert comparison.entry("sure").mean("log_loss") > comparison.entry("guess").mean("log_loss")
     verdict = comparison.verdict()
@@ -143,7 +143,7 @@ def of_noise() -> Comparison:
     return compare(noise, labels, models={"sure": TooSure(), "guess": DummyClassifier()}, cv=5)
 
 
-def test_of_noise_nothing_is_recommended() -> None:
+def test_nothing_is_recommended_on_noise() -> None:
     """Half of the models that learn from noise are right more often than guessing."""
     comparison = of_noise()
     verdict = comparison.verdict()
@@ -158,7 +158,7 @@ def test_of_noise_nothing_is_recommended() -> None:
     assert comparison.entry().name == "guess"  # the first by score
 
 
-def test_noise_is_not_recommended_where_models_are_given_without_a_baseline() -> None:
+def test_nothing_is_recommended_on_noise_without_a_listed_baseline() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=90), "b": rng.normal(size=90)})
     for y, baseline in ((rng.normal(size=90), "DummyRegressor"), (np.arange(90) % 2, "DummyClassifier")):
@@ -211,7 +211,7 @@ def test_a_single_split_shows_no_difference(five: Comparison) -> None:
     assert "A single split cannot show whether it beats the baseline beyond chance." in single.sentences
 
 
-def test_a_classifier_without_probabilities_is_recommended_where_others_do_not_beat_the_baseline(
+def test_a_classifier_without_probabilities_is_recommended_if_others_do_not_beat_the_baseline(
     five: Comparison,
 ) -> None:
     def scored(name: str, loss: list[float], accuracy: list[float], **what: Any) -> Entry:
@@ -246,7 +246,7 @@ def test_an_error_that_is_rounding_is_zero() -> None:
     assert sentence.startswith("Use least squares: RMSE 0 on rows")
 
 
-def test_a_model_with_impossible_predictions_gives_way_to_one_near_it() -> None:
+def test_a_model_with_impossible_predictions_is_replaced_by_a_close_one() -> None:
     """Amounts below 0 are impossible, too; where every other model is far behind, the next one without is named."""
     rng = np.random.default_rng(0)
     found = compare(rng.normal(size=(40, 2)), np.exp(rng.normal(size=40)), models=REGRESSORS, cv=3, task="amounts")
@@ -286,7 +286,7 @@ def test_a_model_with_impossible_predictions_gives_way_to_one_near_it() -> None:
     assert replace(found, entries=(below, behind, guess), splits=many).verdict().best is below
 
 
-def test_a_difference_that_does_not_matter_does_not_make_a_complex_model_necessary(five: Comparison) -> None:
+def test_a_negligible_difference_does_not_justify_a_complex_model(five: Comparison) -> None:
     """With many rows it is beyond chance, and with few 10 % of the gain are less than its error."""
     guess = reached(five, "guess", [0.85, 0.86, 0.87], kind="baseline")
     complex_ = reached(five, "complex", [0.200, 0.210, 0.220], additive=False)

@@ -1,4 +1,4 @@
-"""Samples of rows, and sections that look at no more than these."""
+"""Samples of rows, and sections that use only the sample."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_all_sections_can_be_made_of_a_sample(iris: Comparison) -> None:
     assert sum(each is not None for each in made) >= 13
 
 
-def test_most_useful_columns_of_iris(iris: Comparison) -> None:
+def test_the_most_useful_columns_of_iris(iris: Comparison) -> None:
     view = View(iris)
     assert [view.amounts[j] for j in sort_by_usefulness(view)][:2] == ["petal length (cm)", "petal width (cm)"]
 
@@ -77,7 +77,7 @@ def test_scores_without_probabilities_still_make_a_page() -> None:
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
-def test_frames_of_any_library(library: str) -> None:
+def test_frames_of_any_library_are_accepted(library: str) -> None:
     from mercer.data.frame_like import frame_like
 
     rng = np.random.default_rng(0)
@@ -90,7 +90,7 @@ def test_frames_of_any_library(library: str) -> None:
     assert "left-out" not in {section.id for section in page(found).sections}
 
 
-def test_missing_values_in_an_array() -> None:
+def test_missing_values_of_an_array_are_shown() -> None:
     X, y = load_iris(return_X_y=True)
     X[::7, 1] = np.nan
     found = compare(X, y, models=[LinearDiscriminantAnalysis(), GaussianNB()], cv=3)

@@ -99,7 +99,7 @@ def test_fits_beyond_memory_are_reported_and_rejected(monkeypatch: pytest.Monkey
             model.fit(X, np.zeros(len(X)))
 
 
-def test_rows_whose_matrix_has_no_room_take_steps_that_make_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_whose_matrix_does_not_fit_take_steps_that_recompute_it(monkeypatch: pytest.MonkeyPatch) -> None:
     leave(monkeypatch, 10**9)
     cost = estimate_cost(KernelRidge(kernel="rbf"), rows(100_000))
     assert cost.fits
@@ -121,7 +121,7 @@ def test_more_rows_cost_more(model: object) -> None:
     assert 0 < few.bytes <= many.bytes
 
 
-def test_frames_are_rows() -> None:
+def test_frames_are_accepted() -> None:
     X = rows(50)
     model = KernelRidge(kernel="rbf", gamma="median")
     assert estimate_cost(model, pd.DataFrame(X)).bytes == estimate_cost(model, X).bytes
@@ -130,12 +130,12 @@ def test_frames_are_rows() -> None:
 @pytest.mark.parametrize(
     ("model", "X", "sentence"), [(3, rows(5), "estimator"), (Ridge, rows(5), "estimator"), (Ridge(), 3, "rows")]
 )
-def test_what_is_no_model_or_no_rows_is_refused(model: object, X: object, sentence: str) -> None:
+def test_invalid_models_and_rows_are_refused(model: object, X: object, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         estimate_cost(model, X)
 
 
-def test_a_kernel_machine_takes_few_factors_and_a_perceptron_none() -> None:
+def test_a_kernel_machine_needs_few_factorisations_and_a_perceptron_none() -> None:
     X, cubes = rows(1000), 1000.0**3
     newton = work_of(kernelize(LogisticRegression(), "rbf"), X)
     assert cubes / 3 <= newton.flops <= cubes
@@ -143,15 +143,13 @@ def test_a_kernel_machine_takes_few_factors_and_a_perceptron_none() -> None:
     assert (learning.flops, learning.memory) == (0.0, 8e6)
 
 
-def test_a_list_of_rows_and_a_list_of_texts() -> None:
+def test_lists_of_rows_and_of_texts_are_accepted() -> None:
     assert estimate_cost(Ridge(), [[1.0, 2.0]] * 10).bytes == estimate_cost(Ridge(), np.ones((10, 2))).bytes
     assert estimate_cost(KernelRidge(kernel=kernels.Spectrum(2)), ["ab", "cd", "ef"]).bytes == 72
 
 
 @pytest.mark.parametrize("approximate", ["nystroem", "fourier"])
-def test_what_is_approximate_already_is_not_told_to_approximate(
-    monkeypatch: pytest.MonkeyPatch, approximate: str
-) -> None:
+def test_approximate_models_are_not_advised_to_approximate(monkeypatch: pytest.MonkeyPatch, approximate: str) -> None:
     leave(monkeypatch, 10**6)
     for model in (KernelRidge(kernel="rbf"), GLM(kernel="rbf"), SVC()):
         cost = estimate_cost(model.set_params(approximate=approximate), rows(20_000))
@@ -181,7 +179,7 @@ def test_auto_counts_an_exact_fit_once(monkeypatch: pytest.MonkeyPatch, n: int) 
     assert model.approximate == "auto"
 
 
-def test_tensors_in_main_memory_cost_what_arrays_do() -> None:
+def test_tensors_in_main_memory_cost_the_same_as_arrays() -> None:
     torch = pytest.importorskip("torch")
     X, model = rows(500), KernelRidge(kernel="rbf", approximate="auto")
     assert estimate_cost(model, torch.as_tensor(X)) == estimate_cost(model, X)
@@ -213,7 +211,7 @@ def test_a_source_is_estimated_by_its_first_chunk():
     ],
     ids=str,
 )
-def test_smoothing_kernels_are_laid_around_rows_and_need_no_matrix(model: object, path: str) -> None:
+def test_smoothing_kernels_need_no_matrix(model: object, path: str) -> None:
     few, many = (work_of(model, rows(n)) for n in (500, 20_000))
     assert path in few.path
     assert few.flops <= many.flops
@@ -221,13 +219,13 @@ def test_smoothing_kernels_are_laid_around_rows_and_need_no_matrix(model: object
     assert estimate_cost(model, rows(500)).seconds > 0
 
 
-def test_widths_are_looked_for_among_some_of_many_rows() -> None:
+def test_widths_are_chosen_on_a_sample_of_many_rows() -> None:
     """Otherwise 40 times the rows would take 1600 times as long."""
     few, many = (work_of(NadarayaWatson(), rows(n)).flops for n in (1000, 40_000))
     assert few < many < 100 * few
 
 
-def test_features_alone_take_no_model_on_them() -> None:
+def test_features_alone_are_estimated_without_a_model() -> None:
     X = rows(20_000)
     for features, landmarks in ((Nystroem(n_components=300), 300), (RandomFourierFeatures(n_components=300), 0)):
         work = work_of(features, X)

@@ -10,7 +10,7 @@ from mercer.data._loops import INTERLEAVED_ROWS, interleave
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 8), (INTERLEAVED_ROWS + 5, 19)])
-def test_columns_with_steps_of_their_own(rows: int, columns: int, dtype: type) -> None:
+def test_columns_may_have_their_own_strides(rows: int, columns: int, dtype: type) -> None:
     rng = np.random.default_rng(0)
     apart = [rng.normal(size=(rows, 1 + j % 3)).astype(dtype)[:, 0] for j in range(columns)]
     apart[0] = apart[0][::-1]

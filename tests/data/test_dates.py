@@ -23,7 +23,7 @@ MOMENT = datetime.datetime(2024, 1, 5, 6)
 
 
 @given(st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)))
-def test_the_calendar_is_that_of_python(moment: datetime.datetime) -> None:
+def test_the_calendar_agrees_with_python(moment: datetime.datetime) -> None:
     days = (moment - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1)
     weekday, month, hour = Calendar.of(np.array([days, np.nan]))
     assert (weekday[0], month[0] + 1) == (moment.weekday(), moment.month)
@@ -49,7 +49,7 @@ def test_dates_and_times_of_day() -> None:
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
-def test_hours_are_those_of_the_clock_on_the_wall(make: Any) -> None:
+def test_hours_are_in_local_time(make: Any) -> None:
     frame = pd.DataFrame({"at": pd.to_datetime([MOMENT]).tz_localize("Europe/Berlin")})
     assert Calendar.of(Table.of(make(frame), dates=True).numbers()[:, 0]).hour == 6
 
@@ -74,7 +74,7 @@ def test_labels_that_spell_dates() -> None:
     assert_array_equal(days_of_labels(coded), [19727.25, 19727, np.nan])
 
 
-def test_spelled_hours_are_those_of_the_clock_on_the_wall() -> None:
+def test_hours_of_spelled_dates_are_in_local_time() -> None:
     coded = Coded(np.array([0, 1]), np.array(["2024-01-05T06:00+01:00", "2024-01-05T06:00Z"], dtype=object))
     assert_array_equal(days_of_labels(coded), [19727.25, 19727.25])
 

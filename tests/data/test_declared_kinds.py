@@ -25,19 +25,19 @@ FRAME = pa.table({"stars": [1, 2, 3, 4, 5] * 10, "key": [f"k{i}" for i in range(
         ("key", Kind.CATEGORY, Kind.CATEGORY),
     ],
 )
-def test_it_wins_over_a_look_at_the_values(name: str, kind: Kind, stored: Kind) -> None:
+def test_declared_kinds_override_the_values(name: str, kind: Kind, stored: Kind) -> None:
     column = Schema.infer(with_kinds(FRAME, {name: kind}))[name]
     assert (column.kind, column.stored) == (kind, stored)
     assert "as given" in column.notes
 
 
-def test_it_travels_with_rows_and_columns() -> None:
+def test_declared_kinds_are_kept_when_rows_and_columns_are_selected() -> None:
     problem = split_target(with_kinds(FRAME, {"stars": Kind.NUMBER}), "y", drop=["key"])
     table = Table.of(problem.X).take(np.arange(10, 40))
     assert Schema.infer(table)["stars"].kind is Kind.NUMBER
     assert TableFeatures().fit(table.native).get_feature_names_out().tolist() == ["stars"]
 
 
-def test_an_unknown_column() -> None:
+def test_an_unknown_column_is_refused() -> None:
     with pytest.raises(ColumnMismatchError, match="Did you mean 'stars'"):
         with_kinds(FRAME, {"star": Kind.NUMBER})

@@ -68,7 +68,7 @@ def spelled(**columns: Any) -> pd.DataFrame:
         ([1.5, "n.a."], [1.5, np.nan]),
     ],
 )
-def test_numbers(labels: list[Any], expected: list[float]) -> None:
+def test_numbers_are_parsed(labels: list[Any], expected: list[float]) -> None:
     detected = detect_format(labels)
     assert detected is not None
     np.testing.assert_array_equal([detected.format.read(label) for label in labels], expected)
@@ -88,7 +88,7 @@ def test_numbers(labels: list[Any], expected: list[float]) -> None:
         (["31.12.2024 17:05:30"], ["2024-12-31T17:05:30"]),
     ],
 )
-def test_dates(labels: list[str], expected: list[str]) -> None:
+def test_dates_are_parsed(labels: list[str], expected: list[str]) -> None:
     detected = detect_format(labels)
     assert detected is not None
     found = np.array([detected.format.read(label) for label in labels])
@@ -113,7 +113,7 @@ def test_dates(labels: list[str], expected: list[str]) -> None:
         ["-", "."],
     ],
 )
-def test_other_strings_are_strings(labels: list[str]) -> None:
+def test_strings_of_other_formats_stay_strings(labels: list[str]) -> None:
     assert detect_format(labels) is None
 
 
@@ -147,7 +147,7 @@ def test_other_columns_decide_what_is_ambiguous() -> None:
 
 
 @pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas, pa.Table.from_pandas])
-def test_every_library_is_read_alike(convert: Callable[[pd.DataFrame], Any]) -> None:
+def test_frames_of_all_libraries_are_read_alike(convert: Callable[[pd.DataFrame], Any]) -> None:
     frame = convert(spelled(gap=["." if i % 9 == 0 else str(i % 30) for i in range(ROWS)]))
     schema = Schema.infer(frame)
     assert [column.kind for column in schema] == [Kind.NUMBER, Kind.NUMBER, Kind.DATE, Kind.CATEGORY, Kind.COUNT]
@@ -161,7 +161,7 @@ def test_every_library_is_read_alike(convert: Callable[[pd.DataFrame], Any]) -> 
     np.testing.assert_array_equal(table.numbers([0, 1]), PLAIN[["price", "share"]])
 
 
-def test_features_are_those_of_the_values(tmp_path: Path) -> None:
+def test_features_are_computed_from_the_parsed_values(tmp_path: Path) -> None:
     model = make_pipeline(TableFeatures(), Ridge()).fit(spelled(), Y)
     plain = make_pipeline(TableFeatures(), Ridge()).fit(PLAIN, Y)
     expected = plain.predict(PLAIN)
@@ -173,14 +173,14 @@ def test_features_are_those_of_the_values(tmp_path: Path) -> None:
         model.predict(spelled(price="12 DM"))
 
 
-def test_a_declared_kind_wins() -> None:
+def test_a_declared_kind_overrides_the_format() -> None:
     features = TableFeatures(kinds={"share": "category"}).fit(spelled())
     assert features.schema_["share"].kind is Kind.CATEGORY
     assert any(name.startswith("share[") for name in features.get_feature_names_out())
 
 
 @pytest.mark.parametrize("name", ["NaiveBayes", "GaussianNB", "LogisticRegression"])
-def test_every_model_keeps_how_columns_are_written(name: str) -> None:
+def test_every_model_stores_the_formats_of_columns(name: str) -> None:
     ready = prepare_named(name, spelled())
     model = ready.model.fit(ready.frame, Y > 4)
     rows = spelled()[list(ready.frame.columns)]
@@ -198,7 +198,7 @@ def test_a_comparison_reads_columns_and_target() -> None:
     np.testing.assert_array_equal(classes.best_.predict(spelled()[names]), classes.best_.predict(PLAIN[names]))
 
 
-def test_a_target_is_numbers() -> None:
+def test_a_target_is_parsed_as_numbers() -> None:
     frame = spelled(y=["-", *(european(value) for value in Y[1:])])
     problem = split_target(frame, "y")
     np.testing.assert_array_equal(problem.y, Y[1:])
@@ -207,7 +207,7 @@ def test_a_target_is_numbers() -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--stream"]])
-def test_on_the_command_line(tmp_path: Path, options: list[str]) -> None:
+def test_formats_are_detected_on_the_command_line(tmp_path: Path, options: list[str]) -> None:
     data, model, out = (str(tmp_path / name) for name in ("eu.csv", "it.mercer", "out.csv"))
     spelled(y=[european(value) for value in Y]).to_csv(data, sep=";", index=False)
     fitted = CliRunner().invoke(app, ["fit", data, "--target", "y", "--model", "Ridge", "-o", model, *options])
@@ -230,7 +230,9 @@ def test_on_the_command_line(tmp_path: Path, options: list[str]) -> None:
         (["1,5", "2,5"], ["--kind", "x=category"], "category", ""),
     ],
 )
-def test_what_is_forced(tmp_path: Path, values: list[str], options: list[str], kind: str, note: str) -> None:
+def test_formats_can_be_forced_on_the_command_line(
+    tmp_path: Path, values: list[str], options: list[str], kind: str, note: str
+) -> None:
     data = tmp_path / "a.csv"
     rows = [f"{value};{i}" for i, value in enumerate(values * 15)]
     data.write_text("\n".join(["x;y", *rows]))
@@ -242,7 +244,7 @@ def test_what_is_forced(tmp_path: Path, values: list[str], options: list[str], k
     assert note in line
 
 
-def test_an_unknown_mark_is_refused() -> None:
+def test_an_unknown_decimal_mark_is_refused() -> None:
     result = CliRunner().invoke(app, ["compare", "iris", "--decimal", ";"])
     assert result.exit_code != 0
 

@@ -78,7 +78,7 @@ def test_tables_of_one_type_become_rows(dtype: type) -> None:
         np.ones((2, 2)),
     ],
 )
-def test_anything_else_is_left_to_others(X: Any) -> None:
+def test_other_tables_are_left_to_other_readers(X: Any) -> None:
     assert rows_of_arrow(X) is None
 
 

@@ -31,7 +31,7 @@ SCALARS = {
 
 
 @pytest.mark.parametrize("kind", SCALARS)
-def test_the_same_as_unique(kind: str) -> None:
+def test_labels_agree_with_numpy_unique(kind: str) -> None:
     @given(SCALARS[kind])
     def check(y: Any) -> None:
         labels, codes = encode_labels(y)
@@ -46,7 +46,7 @@ def test_the_same_as_unique(kind: str) -> None:
 
 @pytest.mark.parametrize("layout", [lambda y: y[::2], lambda y: y[::-1], lambda y: y.astype(y.dtype.newbyteorder(">"))])
 @pytest.mark.parametrize("y", [np.arange(12) % 3, np.arange(12) % 3 * 1.0, np.array(["b", "a", "cc"] * 4)])
-def test_any_layout_in_memory(y: Any, layout: Any) -> None:
+def test_labels_may_have_any_memory_layout(y: Any, layout: Any) -> None:
     for got, expected in zip(encode_labels(layout(y)), np.unique(layout(y), return_inverse=True), strict=True):
         np.testing.assert_array_equal(got, expected)
 
@@ -105,7 +105,7 @@ def test_infinite_labels_are_refused() -> None:
 
 
 @pytest.mark.parametrize("y", [[0.5, 1.0], np.array([1, 2.5], dtype=object), [1e300, 0.25]])
-def test_continuous_targets_are_no_labels(y: Any) -> None:
+def test_continuous_targets_are_refused_as_labels(y: Any) -> None:
     with pytest.raises(DataError, match=r"^Unknown label type: continuous\. Maybe you are trying to fit a classifier"):
         encode_labels(y)
 

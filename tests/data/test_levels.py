@@ -27,7 +27,7 @@ def coded(values: Any) -> Coded:
     return code_array(column)
 
 
-def seen(values: Any) -> Occurrences:
+def occurrences_of(values: Any) -> Occurrences:
     return Occurrences.zero().update(coded(values))
 
 
@@ -37,15 +37,15 @@ def as_dict(occurrences: Occurrences) -> dict[Any, int]:
 
 @given(WORDS | MIXED, st.integers(0, 30))
 def test_counts_of_parts_add_up_to_those_of_the_whole(values: list[Any], cut: int) -> None:
-    whole, parts = seen(values), seen(values[:cut]).merge(seen(values[cut:]))
+    whole, parts = occurrences_of(values), occurrences_of(values[:cut]).merge(occurrences_of(values[cut:]))
     assert as_dict(whole) == as_dict(parts)
     assert (whole.missing, whole.n_rows) == (parts.missing, parts.n_rows) == (values.count(None), len(values))
     assert whole.ordered()[0] == parts.ordered()[0]
 
 
 @given(WORDS | MIXED)
-def test_merging_knows_a_neutral_element_and_no_order(values: list[Any]) -> None:
-    one, other = seen(values), seen(["Ulm", "Köln", None])
+def test_merging_has_a_neutral_element_and_is_commutative(values: list[Any]) -> None:
+    one, other = occurrences_of(values), occurrences_of(["Ulm", "Köln", None])
     assert as_dict(Occurrences.zero().merge(one)) == as_dict(one.merge(Occurrences.zero())) == as_dict(one)
     assert as_dict(one.merge(other)) == as_dict(other.merge(one))
 
@@ -61,8 +61,8 @@ def test_labels_come_in_the_order_that_is_declared_or_sorted() -> None:
 
 
 @given(WORDS | MIXED, st.integers(1, 5) | st.floats(0.01, 0.9) | st.none(), st.integers(1, 6) | st.none())
-def test_columns_hold_what_their_names_say(values: list[Any], fewest: Any, most: int | None) -> None:
-    occurrences = seen(values)
+def test_columns_agree_with_their_names(values: list[Any], fewest: Any, most: int | None) -> None:
+    occurrences = occurrences_of(values)
     levels = Levels.of(occurrences, min_frequency=fewest, max_levels=most)
     codes = levels.codes("c", coded(values))
     counts = np.bincount(codes, minlength=levels.n_columns)
@@ -80,15 +80,15 @@ def test_columns_hold_what_their_names_say(values: list[Any], fewest: Any, most:
 
 
 @given(WORDS | MIXED)
-def test_the_first_level_may_go_without_a_column(values: list[Any]) -> None:
-    occurrences = seen(values)
+def test_the_first_level_may_be_dropped(values: list[Any]) -> None:
+    occurrences = occurrences_of(values)
     whole, dropped = Levels.of(occurrences), Levels.of(occurrences, drop_first=True)
     assert dropped.names("c") == whole.names("c")[1:]
     assert_array_equal(dropped.codes("c", coded(values)), whole.codes("c", coded(values)) - 1)
 
 
-def test_no_level_is_pooled_that_needs_not_be() -> None:
-    occurrences = seen(["a", "b", "c"])
+def test_levels_are_pooled_only_if_necessary() -> None:
+    occurrences = occurrences_of(["a", "b", "c"])
     assert not Levels.of(occurrences, max_levels=3).pooled
     assert Levels.of(occurrences, max_levels=2).names("c") == ["c_c", "c_infrequent"]
     assert Levels.of(occurrences, max_levels=1).names("c") == ["c_infrequent"]
@@ -98,20 +98,22 @@ def test_no_level_is_pooled_that_needs_not_be() -> None:
     ("handle_unknown", "min_frequency", "expected"),
     [("pool", 2, [0, 1, 1]), ("pool", None, [0, 1, -1]), ("ignore", 2, [0, 1, -1]), ("ignore", None, [0, 1, -1])],
 )
-def test_a_value_never_seen_is_rare_or_nothing(handle_unknown: str, min_frequency: Any, expected: list[int]) -> None:
-    levels = Levels.of(seen(["Bonn", "Bonn", "Ulm"]), handle_unknown=handle_unknown, min_frequency=min_frequency)
+def test_an_unseen_value_is_rare_or_ignored(handle_unknown: str, min_frequency: Any, expected: list[int]) -> None:
+    levels = Levels.of(
+        occurrences_of(["Bonn", "Bonn", "Ulm"]), handle_unknown=handle_unknown, min_frequency=min_frequency
+    )
     assert levels.codes("city", coded(["Bonn", "Ulm", "Kiel"])).tolist() == expected
 
 
-def test_a_value_never_seen_may_be_an_error_that_names_it() -> None:
-    levels = Levels.of(seen(["Bonn", "Ulm"]), handle_unknown="error")
+def test_an_unseen_value_may_be_an_error_that_names_it() -> None:
+    levels = Levels.of(occurrences_of(["Bonn", "Ulm"]), handle_unknown="error")
     words = r"unknown categories \['Bon'\] in column 'city'.*row 1\. Did you mean 'Bonn'\?.*handle_unknown"
     with pytest.raises(UnseenCategoryError, match=words):
         levels.codes("city", coded(["Ulm", "Bon"]))
     with pytest.raises(NonFiniteError, match=r"Column 'city' has a missing value in row 0.*missing=\"zeros\""):
         levels.codes("city", coded([None, "Ulm"]))
     unused = Coded(np.array([0, 0]), np.array(["Ulm", "Kiel"], dtype=object))
-    assert levels.codes("city", unused).tolist() == [1, 1]  # a label without a value is no value
+    assert levels.codes("city", unused).tolist() == [1, 1]  # a label without a value does not count
 
 
 @pytest.mark.parametrize(
@@ -123,26 +125,26 @@ def test_a_value_never_seen_may_be_an_error_that_names_it() -> None:
         ({"missing": "zeros", "min_frequency": 2}, [0, -1]),
     ],
 )
-def test_a_missing_value_is_a_level_or_nothing(options: dict[str, Any], expected: list[int]) -> None:
-    levels = Levels.of(seen(["a", "a", "b", None]), **options)
+def test_a_missing_value_is_a_level_or_ignored(options: dict[str, Any], expected: list[int]) -> None:
+    levels = Levels.of(occurrences_of(["a", "a", "b", None]), **options)
     assert levels.codes("c", coded(["a", None])).tolist() == expected
 
 
 def test_a_missing_value_may_be_an_error() -> None:
-    levels = Levels.of(seen(["a", None]), missing="error")
+    levels = Levels.of(occurrences_of(["a", None]), missing="error")
     assert levels.names("c") == ["c_a"]
     with pytest.raises(NonFiniteError, match="Column 'c' has a missing value in row 1"):
         levels.codes("c", coded(["a", None]))
 
 
-def test_missing_values_that_the_fit_had_none_of_are_unseen() -> None:
-    assert Levels.of(seen(["a"])).codes("c", coded([None, "a"])).tolist() == [-1, 0]
-    assert Levels.of(seen(["a", "a", "b"]), min_frequency=2).codes("c", coded([None, "a"])).tolist() == [1, 0]
+def test_missing_values_absent_from_the_fit_are_unseen() -> None:
+    assert Levels.of(occurrences_of(["a"])).codes("c", coded([None, "a"])).tolist() == [-1, 0]
+    assert Levels.of(occurrences_of(["a", "a", "b"]), min_frequency=2).codes("c", coded([None, "a"])).tolist() == [1, 0]
 
 
 def test_labels_that_print_alike_have_different_names() -> None:
     levels = Levels.of(
-        seen(["1", 1, "nan", None, "infrequent", "rare", "1", 1, "nan", None, "infrequent"]), min_frequency=2
+        occurrences_of(["1", 1, "nan", None, "infrequent", "rare", "1", 1, "nan", None, "infrequent"]), min_frequency=2
     )
     assert levels.names("c") == ["c_1", "c_'1'", "c_'infrequent'", "c_'nan'", "c_nan", "c_infrequent"]
 
@@ -156,7 +158,7 @@ def test_numbers_are_equal_whatever_their_type() -> None:
     assert whole.codes("c", code_array(np.array([1.0, 0.0, np.nan]))).tolist() == [1, 0, -1]
 
 
-def test_names_do_not_tell_in_which_batch_a_number_was_whole() -> None:
+def test_names_of_numbers_do_not_depend_on_batches() -> None:
     batches = [np.array([1.0, 2.0]), np.array([1.5])]
     parts = Occurrences.zero()
     for batch in batches:
@@ -165,16 +167,16 @@ def test_names_do_not_tell_in_which_batch_a_number_was_whole() -> None:
     assert Levels.of(parts).names("c") == Levels.of(whole).names("c") == ["c_1.0", "c_1.5", "c_2.0"]
 
 
-def test_a_column_of_nothing_has_no_columns() -> None:
-    for occurrences in (seen([]), Occurrences.zero()):
+def test_a_column_without_values_has_no_features() -> None:
+    for occurrences in (occurrences_of([]), Occurrences.zero()):
         levels = Levels.of(occurrences, min_frequency=0.5, max_levels=3, drop_first=True)
         assert levels.names("c") == []
         assert levels.codes("c", coded(["a", None])).tolist() == [-1, -1]
-    assert Levels.of(seen([None, None])).names("c") == ["c_nan"]
-    assert Levels.of(seen([None, None]), missing="zeros").n_columns == 0
+    assert Levels.of(occurrences_of([None, None])).names("c") == ["c_nan"]
+    assert Levels.of(occurrences_of([None, None]), missing="zeros").n_columns == 0
 
 
-def test_only_used_labels_are_looked_up() -> None:
+def test_few_codes_are_looked_up_like_many() -> None:
     labels = np.array([f"l{j}" for j in range(1000)], dtype=object)
     levels = Levels.of(Occurrences.zero().update(Coded(np.arange(1000), labels)))
     for codes in ([5, -1, 999, 5], [7], [-1], []):
@@ -206,7 +208,7 @@ def test_hashes_spread_evenly() -> None:
     assert ((counts - 1000.0) ** 2 / 1000.0).sum() < 60  # χ² with 15 degrees of freedom
 
 
-def test_hashed_missing_values_are_a_column_nothing_or_an_error() -> None:
+def test_hashed_missing_values_are_a_column_ignored_or_an_error() -> None:
     assert HashedLevels(2).names("c") == ["c_hash0", "c_hash1", "c_nan"]
     assert HashedLevels(2, "zeros").names("c") == ["c_hash0", "c_hash1"]
     assert HashedLevels(2, "zeros").codes("c", coded([None])).tolist() == [-1]
@@ -214,8 +216,8 @@ def test_hashed_missing_values_are_a_column_nothing_or_an_error() -> None:
         HashedLevels(2, "error").codes("c", coded(["a", None]))
 
 
-def test_levels_are_pickled_without_what_can_be_found_again() -> None:
-    levels = Levels.of(seen(["a", "b", "b"]), min_frequency=2)
+def test_caches_of_levels_are_not_pickled() -> None:
+    levels = Levels.of(occurrences_of(["a", "b", "b"]), min_frequency=2)
     before = len(pickle.dumps(levels))
     assert levels.codes("c", coded(["a", "b", "x"])).tolist() == [1, 0, 1]
     again = pickle.loads(pickle.dumps(levels))

@@ -19,12 +19,12 @@ from mercer.data.readers import open_rows
         ([*map(str, range(40)), "a", "b", "c", "d"], "40 of 44 values are numbers; 'a', 'b', 'c', … are not"),
     ],
 )
-def test_what_strings_look_like(values: list[str], note: str) -> None:
+def test_columns_of_mostly_numbers_or_dates_are_noted(values: list[str], note: str) -> None:
     assert Schema.infer(pd.DataFrame({"x": values}))["x"].notes == (note,)
 
 
 @pytest.mark.parametrize("values", [["a", "b"] * 20, ["1", *["red", "blue"] * 20], ["1", "2"] * 20])
-def test_words_are_words(values: list[str]) -> None:
+def test_words_are_not_taken_for_numbers(values: list[str]) -> None:
     assert Schema.infer(pd.DataFrame({"x": values}))["x"].notes == ()
 
 

@@ -65,7 +65,7 @@ def inferred(values: Any, **options: int) -> Column:
         (MISSING, Kind.NUMBER, None),
     ],
 )
-def test_kinds_by_value(values: Any, kind: Kind, levels: tuple[Any, ...] | None) -> None:
+def test_kinds_are_inferred_from_values(values: Any, kind: Kind, levels: tuple[Any, ...] | None) -> None:
     column = inferred(values)
     assert (column.kind, column.levels) == (kind, levels)
 
@@ -77,14 +77,14 @@ def test_kinds_by_value(values: Any, kind: Kind, levels: tuple[Any, ...] | None)
         *((name, False) for name in ("idea", "paid", "grid", "monkey", "year", "x0")),
     ],
 )
-def test_whole_numbers_name_rows_if_the_column_is_named_so(name: str, is_one: bool) -> None:
+def test_whole_numbers_are_identifiers_if_the_column_is_named_so(name: str, is_one: bool) -> None:
     frame = pd.DataFrame({name: range(100, 150)})
     assert Schema.infer(frame)[name].kind is (Kind.IDENTIFIER if is_one else Kind.INTEGER)
 
 
 @pytest.mark.parametrize("name", ["n", "x", "rownames", "obs", "", "Unnamed: 0", "Nummer"])
 @pytest.mark.parametrize("start", [0, 1])
-def test_what_counts_the_rows_in_file_order_is_an_identifier(name: str, start: int) -> None:
+def test_a_row_counter_is_an_identifier(name: str, start: int) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({name: np.arange(start, start + 200), "z": rng.normal(size=200)})
     kept = np.sort(rng.choice(200, 150, replace=False))
@@ -102,7 +102,7 @@ def test_what_counts_the_rows_in_file_order_is_an_identifier(name: str, start: i
 
 @pytest.mark.parametrize("start", [1001, 30, -50])
 @pytest.mark.parametrize("step", [1, 10])
-def test_equal_steps_from_any_start_number_the_rows(start: int, step: int) -> None:
+def test_equal_steps_from_any_start_are_a_row_counter(start: int, step: int) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"zebra": start + step * np.arange(200), "z": rng.normal(size=200)})
     for found in (Schema.infer(frame), Schema.infer(frame.astype({"zebra": float}))):
@@ -221,7 +221,7 @@ def test_values_of_several_types_are_noted() -> None:
     assert "values of several types: int, str" in inferred(pd.Series(["b", 1], dtype=object)).notes
 
 
-def test_what_a_column_is_good_for_does_not_change_what_it_holds() -> None:
+def test_the_role_of_a_column_does_not_change_its_stored_kind() -> None:
     """Naive Bayes still models identifiers and constants."""
     frame = pd.DataFrame({"id": range(1, 31), "name": [f"u{i}" for i in range(30)], "same": [2] * 30})
     schema = Schema.infer(frame)
@@ -229,7 +229,7 @@ def test_what_a_column_is_good_for_does_not_change_what_it_holds() -> None:
     assert NaiveBayes(families=schema).fit(frame, np.arange(30) % 2).predict(frame).shape == (30,)
 
 
-def test_how_many_codes_are_few_can_be_said() -> None:
+def test_the_largest_number_of_codes_can_be_set() -> None:
     values = list(range(11)) * 5
     assert inferred(values, max_codes=11).kind is Kind.CODE
     assert inferred([1, 2, 3] * 5, max_codes=2).kind is Kind.COUNT
@@ -249,7 +249,7 @@ def test_how_many_codes_are_few_can_be_said() -> None:
         ([1.5] * 999 + MISSING, "<1% missing"),
     ],
 )
-def test_what_a_reader_should_know(values: Any, note: str) -> None:
+def test_unusual_columns_have_notes(values: Any, note: str) -> None:
     assert note in inferred(values).notes
 
 
@@ -258,18 +258,18 @@ def test_ordinary_columns_need_no_note(values: Any) -> None:
     assert inferred(values).notes == ()
 
 
-def test_by_type_alone_values_do_not_matter() -> None:
+def test_inference_by_type_ignores_values() -> None:
     frame = pl.DataFrame({"a": [0, 1], "b": [0.5, None], "c": ["x", "y"], "d": [True, None]})
     assert Schema.of(frame) == Schema.of(frame[:1]) == Schema.of(Table.of(frame))
     assert Schema.of(frame).kinds == (Kind.INTEGER, Kind.NUMBER, Kind.CATEGORY, Kind.BOOLEAN)
     assert all(column.levels is None for column in Schema.of(frame))
 
 
-def test_a_sparse_matrix_is_counts_whatever_it_holds() -> None:
+def test_columns_of_a_sparse_matrix_are_counts() -> None:
     assert Schema.infer(sparse.csr_array(np.eye(2))).kinds == (Kind.COUNTS, Kind.COUNTS)
 
 
-def test_a_schema_is_a_value() -> None:
+def test_schemas_are_compared_by_value() -> None:
     schema = Schema.infer(pd.DataFrame({"a": [0, 1], "b": ["x", None]}))
     assert pickle.loads(pickle.dumps(schema)) == copy.deepcopy(schema) == schema
     assert hash(schema) == hash(copy.deepcopy(schema))
@@ -277,7 +277,7 @@ def test_a_schema_is_a_value() -> None:
     assert len(schema) == 2
 
 
-def test_an_unknown_column_finds_its_neighbour() -> None:
+def test_an_unknown_column_suggests_a_similar_name() -> None:
     with pytest.raises(ColumnMismatchError, match=r"'hieght'.*'height'"):
         Schema.of(pd.DataFrame({"height": [1]}))["hieght"]
 
@@ -288,7 +288,7 @@ def test_long_levels_are_cut_when_printed() -> None:
     assert max(map(len, lines)) < 80
 
 
-def test_every_library_sees_the_heart_table_alike(real_data: Any) -> None:
+def test_frames_of_all_libraries_give_the_same_schema_of_the_heart_table(real_data: Any) -> None:
     path = real_data("heart.csv")
     frames = [read_table(path), pd.read_csv(path), pl.read_csv(path, null_values="NA")]
     first, *others = map(Schema.infer, frames)
@@ -299,7 +299,7 @@ def test_every_library_sees_the_heart_table_alike(real_data: Any) -> None:
     assert "identifier" in first["key"].notes[0]
 
 
-def test_every_library_sees_horse_colic_alike(real_data: Any) -> None:
+def test_frames_of_all_libraries_give_the_same_schema_of_horse_colic(real_data: Any) -> None:
     path = real_data("horse-colic.csv")
     frames = [
         read_table(path),

@@ -23,7 +23,7 @@ def test_columns_by_name(make: Any) -> None:
     assert type(select(frame, ["c"])) is type(frame)
 
 
-def test_what_has_no_names() -> None:
+def test_columns_without_names() -> None:
     matrix = np.ones((2, 2))
     assert names_of(matrix) is None
     assert names_of(pd.DataFrame(matrix)) is None
@@ -41,7 +41,7 @@ def test_rows_of_a_duckdb_relation_are_fetched() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda data: pd.DataFrame(data, index=[5, 3, 4]), pl.DataFrame, pa.table])
-def test_numbers_that_are_names(make: Any) -> None:
+def test_names_may_be_numbers(make: Any) -> None:
     frame = make({"ward": [3.0, None, 1.0], "age": [31, 40, 28]})
     table = Table.of(as_labels(frame, ["ward"]))
     assert [kind.value for kind in table.kinds] == ["category", "integer"]

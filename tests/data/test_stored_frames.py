@@ -36,7 +36,7 @@ def stream(table: pa.Table, **options: Any) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 @pytest.mark.parametrize("rows", [3, 0])
-def test_a_frame_comes_back(library: str, rows: int) -> None:
+def test_a_frame_is_restored(library: str, rows: int) -> None:
     table = TABLE.slice(0, rows)
     frame = {"pandas": table.to_pandas, "polars": lambda: pl.from_arrow(table), "pyarrow": lambda: table}[library]()
     assert frame_library(frame) == library
@@ -49,7 +49,7 @@ def test_a_frame_comes_back(library: str, rows: int) -> None:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_without_the_library_a_sentence_says_how_to_install_it(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named_with_its_installation(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     octets = frame_bytes(TABLE)
     monkeypatch.setitem(sys.modules, library, None)
     for made in (lambda: frame_of_bytes(octets, library), lambda: frame_like(["a"], [np.ones(2)], library)):
@@ -66,7 +66,7 @@ def test_a_stream_that_is_compressed_is_refused(codec: str, dictionary: bool) ->
         frame_of_bytes(octets, "pyarrow")
 
 
-def test_more_rows_than_bytes_can_hold_are_refused() -> None:
+def test_more_rows_than_the_bytes_can_store_are_refused() -> None:
     with pytest.raises(DataError, match="values are more"):
         frame_of_bytes(stream(pa.table({"a": pa.nulls(10**9)})), "pandas")
 
@@ -93,7 +93,7 @@ NULLS = pa.FixedSizeListArray.from_arrays(pa.nulls(10**9), 10**9)
     ],
     ids=["fixed", "list", "struct", "nested", "view", "texts", "bytes"],
 )
-def test_more_values_than_bytes_can_hold_are_refused(values: pa.Array) -> None:
+def test_more_values_than_the_bytes_can_store_are_refused(values: pa.Array) -> None:
     with pytest.raises(DataError, match="values are more than they can hold"):
         frame_of_bytes(stream(pa.table({"a": values})), "pandas")
 
@@ -127,7 +127,7 @@ def test_a_stream_without_batches_is_a_frame_without_rows(library: str) -> None:
     assert frame_of_bytes(np.frombuffer(sink.getvalue(), dtype=np.uint8), library).shape == (0, 1)
 
 
-def test_lists_and_structs_come_back() -> None:
+def test_lists_and_structs_are_restored() -> None:
     maps = pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int64()))
     table = pa.table({"l": [[1], None], "s": [{"a": 1, "b": None}] * 2, "t": [[["x"]], []], "e": [[], []], "m": maps})
     views = pa.array([None, "x" * 99], pa.string_view())

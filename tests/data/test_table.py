@@ -65,13 +65,13 @@ def test_numbers_have_nan_for_missing(frame: Any) -> None:
 
 
 @pytest.mark.parametrize("rows", [slice(None), slice(1, 3), slice(2, 2), slice(-1, None), slice(3, 100)])
-def test_codes_of_any_rows(frame: Any, rows: slice) -> None:
+def test_codes_of_selected_rows(frame: Any, rows: slice) -> None:
     table = Table.of(frame).rows(rows)
     for column, values in enumerate(COLUMNS.values()):
         assert values_of(table, column) == values[rows]
 
 
-def test_rows_of_rows(frame: Any) -> None:
+def test_selected_rows_can_be_selected_again(frame: Any) -> None:
     table = Table.of(frame).rows(slice(1, None)).rows(slice(1, 3))
     assert values_of(table, 2) == [1, 2]
     assert table.numbers([2]).tolist() == [[1.0], [2.0]]
@@ -83,7 +83,7 @@ def test_take_keeps_the_given_order(frame: Any) -> None:
     assert values_of(table, 4) == ["red", "blue"]
 
 
-def test_frames_in_frames_out(frame: Any) -> None:
+def test_rows_of_frames_are_frames(frame: Any) -> None:
     built = Table.of(frame).like({"x": np.array([1.5, 2.5]), "y": np.array(["a", "b"], dtype=object)})
     assert type(built) is type(frame)
     again = Table.of(built)
@@ -91,17 +91,17 @@ def test_frames_in_frames_out(frame: Any) -> None:
     assert values_of(again, 1) == ["a", "b"]
 
 
-def test_a_category_is_no_number(frame: Any) -> None:
+def test_a_category_is_not_a_number(frame: Any) -> None:
     with pytest.raises(ColumnTypeError, match=r"'colour'.*NaiveBayes"):
         Table.of(frame).numbers()
 
 
-def test_steps_are_refused(frame: Any) -> None:
+def test_slices_with_steps_are_refused(frame: Any) -> None:
     with pytest.raises(ValueError, match="take"):
         Table.of(frame).rows(slice(None, None, 2))
 
 
-def test_a_mistyped_column_finds_its_neighbour(frame: Any) -> None:
+def test_a_mistyped_column_suggests_a_similar_name(frame: Any) -> None:
     assert Table.of(frame).position("rank") == 2
     with pytest.raises(ColumnMismatchError, match=r"'Colour'.*Did you mean 'colour'"):
         Table.of(frame).position("Colour")
@@ -133,7 +133,7 @@ def test_categories_of_polars_belong_to_the_process_not_to_the_column() -> None:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_strings_and_numbers_declare_nothing_and_bools_both_values(library: str) -> None:
+def test_strings_and_numbers_declare_no_levels_and_bools_declare_both(library: str) -> None:
     table = Table.of(FRAMES[library](COLUMNS))
     assert [table.declared_levels(j) is None for j in range(5)] == [True, True, True, False, True]
     assert table.declared_levels(3).tolist() == [False, True]  # type: ignore[union-attr]
@@ -175,12 +175,12 @@ def test_objects_of_several_types() -> None:
     assert values_of(Table.of(frame), 0) == ["a", 1, None, None, None, "a", 2.0]
 
 
-def test_strings_that_only_turn_mixed_after_many_rows() -> None:
+def test_strings_that_become_mixed_after_many_rows() -> None:
     frame = pd.DataFrame({"x": pd.Series(["a"] * 500 + [7], dtype=object)})
     assert values_of(Table.of(frame), 0)[-1] == 7
 
 
-def test_nested_objects_are_no_labels() -> None:
+def test_nested_objects_are_refused_as_labels() -> None:
     table = Table.of(pd.DataFrame({"x": pd.Series([["a"], {"b": 1}], dtype=object)}))
     with pytest.raises(ColumnTypeError, match=r"'x'.*unhashable"):
         table.coded(0)
@@ -206,7 +206,7 @@ def test_a_dictionary_of_decimals_has_the_labels_of_decimals() -> None:
     [pa.table({"x": pa.nulls(3)}), pl.DataFrame({"x": [None] * 3}), pd.DataFrame({"x": [np.nan] * 3})],
     ids=type,
 )
-def test_a_column_of_nothing_but_nulls_is_a_number_column(frame: Any) -> None:
+def test_a_column_of_nulls_is_numerical(frame: Any) -> None:
     table = Table.of(frame)
     assert table.kinds == (Kind.NUMBER,)
     assert np.isnan(table.numbers()).all()
@@ -243,7 +243,7 @@ def test_duplicate_names_are_refused() -> None:
         Table.of(pd.DataFrame(np.eye(2), columns=["a", "a"]))
 
 
-def test_column_labels_that_are_no_strings() -> None:
+def test_column_labels_that_are_not_strings() -> None:
     table = Table.of(pd.DataFrame(np.eye(2)))
     assert table.names == ("0", "1")
     assert not table.named
@@ -261,12 +261,12 @@ class TestArrays:
         assert np.shares_memory(Table.of(X).rows(slice(1, 3)).numbers([0, 1]), X)
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_float_types_survive(self, dtype: Any) -> None:
+    def test_float_types_are_kept(self, dtype: Any) -> None:
         X = np.eye(3, dtype=dtype)
         for container in (X, sparse.csr_array(X), pd.DataFrame(X), pl.DataFrame(X)):
             assert Table.of(container).numbers().dtype == dtype
 
-    def test_mixed_float_types_become_the_wider(self) -> None:
+    def test_mixed_float_types_become_the_wider_type(self) -> None:
         frame = pl.DataFrame({"a": pl.Series([1.5], dtype=pl.Float32), "b": [2.5]})
         assert Table.of(frame).numbers().dtype == np.float64
         assert Table.of(frame).numbers([0]).dtype == np.float32
@@ -282,7 +282,7 @@ class TestArrays:
         assert not table.named
 
     @pytest.mark.parametrize("change", [np.asfortranarray, lambda X: X.astype(">f8"), lambda X: X[:, ::-1], read_only])
-    def test_every_layout_comes_out_ready_for_compiled_loops(self, change: Any) -> None:
+    def test_every_memory_layout_is_prepared_for_compiled_loops(self, change: Any) -> None:
         X = change(np.arange(6.0).reshape(3, 2))
         numbers = Table.of(X).numbers()
         np.testing.assert_array_equal(numbers, X)
@@ -310,17 +310,17 @@ class TestArrays:
         with pytest.raises(DataError, match=r"Expected 2D array.*Reshape your data"):
             Table.of(X)
 
-    def test_a_dict_is_no_table_yet(self) -> None:
+    def test_a_dict_is_refused_as_a_table(self) -> None:
         with pytest.raises(DataError, match=r"a dict, not a table\. Make one of it: pyarrow\.table\(X\)"):
             Table.of({"a": [1, 2]})
 
-    def test_ragged_rows(self) -> None:
+    def test_ragged_rows_are_refused(self) -> None:
         with pytest.raises(
             DataError, match=r"^setting an array element .* X is not a table: give every row the same number of values"
         ):
             Table.of([[1, 2], [3]])
 
-    def test_complex_numbers_and_dates(self) -> None:
+    def test_complex_numbers_and_dates_are_refused(self) -> None:
         with pytest.raises(ColumnTypeError, match="Complex data not supported"):
             Table.of(np.ones((2, 2), dtype=complex))
         with pytest.raises(ColumnTypeError, match="datetime64"):
@@ -329,7 +329,7 @@ class TestArrays:
 
 class TestSparse:
     @pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_matrix])
-    def test_counts(self, make: Any) -> None:
+    def test_sparse_columns_are_counts(self, make: Any) -> None:
         X = np.array([[0, 2, 0], [1, 0, 0]])
         table = Table.of(make(X))
         assert table.kinds == (Kind.COUNTS,) * 3
@@ -339,18 +339,18 @@ class TestSparse:
         assert values_of(table, 1) == [2, 0]
         assert sparse.issparse(table.like({"a": np.array([0, 1])}))
 
-    def test_complex_values(self) -> None:
+    def test_complex_values_are_refused(self) -> None:
         with pytest.raises(ColumnTypeError, match="complex128"):
             Table.of(sparse.csr_array(np.ones((2, 2), dtype=complex)))
 
 
-def test_array_in_array_out() -> None:
+def test_rows_of_arrays_are_arrays() -> None:
     table = Table.of(np.eye(2))
     assert table.like({"a": np.array([1, 2]), "b": np.array([0.5, 1])}).tolist() == [[1, 0.5], [2, 1]]
     assert table.like({"a": np.array([1]), "b": np.array(["x"])}).tolist() == [[1, "x"]]
 
 
-def test_no_rows_at_all(frame: Any) -> None:
+def test_a_table_may_have_no_rows(frame: Any) -> None:
     empty = Table.of(Table.of(frame).rows(slice(0, 0)).native)
     assert empty.n_rows == 0
     assert empty.kinds == KINDS
@@ -359,13 +359,13 @@ def test_no_rows_at_all(frame: Any) -> None:
 
 
 @pytest.mark.parametrize("frame", DECLARED.values(), ids=DECLARED)
-def test_levels_are_declared_even_where_there_are_no_rows(frame: Any) -> None:
+def test_levels_are_declared_even_without_rows(frame: Any) -> None:
     levels = Table.of(Table.of(frame).rows(slice(0, 0)).native).declared_levels(0)
     assert levels is not None
     assert levels.tolist() == ["z", "y", "x"]
 
 
-def test_rows_taken_as_they_came_are_those_of_the_table_taken(frame: Any) -> None:
+def test_rows_taken_from_the_container_agree_with_rows_of_the_table(frame: Any) -> None:
     for table in (Table.of(frame), Table.of(frame).rows(slice(1, 4))):
         rows = np.array([2, 0])
         taken = Table.of(table.take_native(rows))

@@ -20,7 +20,7 @@ STRINGS = st.lists(st.text(st.characters(codec=None), max_size=8), max_size=2 * 
 
 
 @given(STRINGS)
-def test_strings_come_back(strings: list[str]) -> None:
+def test_strings_are_restored(strings: list[str]) -> None:
     texts = Texts.of(strings)
     assert texts.strings() == strings
     assert [texts[position] for position in range(len(texts))] == strings
@@ -30,13 +30,13 @@ def test_strings_come_back(strings: list[str]) -> None:
 
 
 @given(STRINGS)
-def test_order_is_that_of_python(strings: list[str]) -> None:
+def test_strings_are_ordered_as_in_python(strings: list[str]) -> None:
     texts = Texts.of(strings)
     assert texts.take(texts.order()).strings() == sorted(strings)
 
 
 @given(STRINGS, STRINGS)
-def test_distinct_strings_of_both(mine: list[str], theirs: list[str]) -> None:
+def test_distinct_strings_of_two_arrays(mine: list[str], theirs: list[str]) -> None:
     distinct, codes = Texts.of(mine).distinct_with(Texts.of(theirs))
     assert [distinct[code] for code in codes] == mine + theirs
     assert len(set(distinct.strings())) == len(distinct)
@@ -57,12 +57,12 @@ def test_columns_of_frames() -> None:
 
 @pytest.mark.parametrize("bad", [None, 3, b"bytes", np.nan, ["a"]])
 @pytest.mark.parametrize("before", [2, 3 * MAX_PACKED_IN_PYTHON])
-def test_what_is_no_string_is_named(bad: object, before: int) -> None:
+def test_values_that_are_not_strings_are_named(bad: object, before: int) -> None:
     with pytest.raises(TextError, match=f"Document {before + 7} is "):
         Texts.of([*["text"] * before, bad, 4], first=7)
 
 
-def test_strings_are_left_as_they_were() -> None:
+def test_strings_are_not_modified() -> None:
     """UTF-8 bytes are not attached to the strings of the caller."""
     strings = [f"é{number}" * 100 for number in range(MAX_PACKED_IN_PYTHON + 1)]
     before = [sys.getsizeof(string) for string in strings]

@@ -19,7 +19,7 @@ PARTS = [
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet"])
-def test_pieces_make_a_file(tmp_path: Path, name: str) -> None:
+def test_pieces_are_joined_into_a_file(tmp_path: Path, name: str) -> None:
     pieces = list(encode_tables(PARTS, format_of(name)))
     assert len(pieces) >= len(PARTS)
     (tmp_path / name).write_bytes(b"".join(pieces))
@@ -32,7 +32,7 @@ def test_pieces_make_a_file(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(("form", "second"), [(",", '"b,c"'), ("\t", "b,c")])
-def test_what_needs_no_quotation_marks_has_none(form: str, second: str) -> None:
+def test_quotation_marks_are_written_only_where_needed(form: str, second: str) -> None:
     table = pa.table({"w,": ["00001", "b,c", 'd"', "e\nf", "", None], "n": [1.5, 2, 3, 4, 5, 6]})
     lines = b"".join(encode_tables([table], form)).decode()
     fields = ["00001", second, '"d"""', '"e\nf"', '""', ""]
@@ -47,14 +47,14 @@ def test_a_column_without_values_at_first_is_one_of_strings(tmp_path: Path) -> N
     assert read_table(tmp_path / "a.parquet")["note"].to_pylist() == [None, None, "a", None, None]
 
 
-def test_what_has_no_room_in_a_file_is_named() -> None:
+def test_values_that_a_format_cannot_store_are_named() -> None:
     with pytest.raises(WriteError, match=r"Column 'n' has the type double in some rows, but int64 .* as \.csv"):
         list(encode_tables([pa.table({"n": [1]}), pa.table({"n": [1.5]})], "parquet"))
     with pytest.raises(WriteError, match=r"Column 'n' has the type list.* as \.parquet"):
         list(encode_tables([pa.table({"n": [[1]]})], ","))
 
 
-def test_columns_beside_others() -> None:
+def test_several_columns_are_written() -> None:
     told = {"prediction": np.array(["x", None], dtype=object), "p": np.array([0.5, 1.0])}
     assert append_columns(PARTS[0], ["n"], told).to_pydict() == {
         "n": [1, 2],
@@ -67,7 +67,7 @@ def test_columns_beside_others() -> None:
     )
 
 
-def test_the_ending_tells_how() -> None:
+def test_the_file_extension_determines_the_format() -> None:
     assert format_of("-") == ","
     with pytest.raises(DataError, match=r"'a\.xlsx' does not follow from its ending\. Use \.csv"):
         format_of("a.xlsx")

@@ -44,7 +44,7 @@ NAIVE = GaussianNB().fit(X, Y)
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_probabilities_that_are_too_sure_are_made_to_hold(method, classes):
+def test_overconfident_probabilities_are_calibrated(method, classes):
     rows, labels = copied_columns(600, RNG, classes)
     new, truth = copied_columns(2000, RNG, classes)
     before = calibration_error(GaussianNB().fit(rows, labels).predict_proba(new), truth)
@@ -94,7 +94,7 @@ def test_true_probabilities_have_a_temperature_of_one():
 
 
 @pytest.mark.filterwarnings("ignore:Since FrozenEstimator:UserWarning")
-def test_platts_numbers_are_those_of_scikit_learn():
+def test_platt_scaling_agrees_with_scikit_learn():
     """For two classes and a fitted model, which scikit-learn requires as a FrozenEstimator, the sigmoids are equal."""
     from sklearn.frozen import FrozenEstimator
 
@@ -109,7 +109,7 @@ def test_platts_numbers_are_those_of_scikit_learn():
     np.testing.assert_allclose(ours.predict_proba(NEW), theirs.predict_proba(NEW), atol=1e-5)
 
 
-def test_isotonic_numbers_are_those_of_scikit_learn():
+def test_isotonic_calibration_agrees_with_scikit_learn():
     from sklearn.frozen import FrozenEstimator
 
     model = ScikitLogistic(C=1e-3).fit(X[:200], Y[:200])
@@ -133,19 +133,19 @@ def test_the_unit_of_scores_does_not_matter(size):
     np.testing.assert_allclose(two.probabilities, one.probabilities)
 
 
-def test_platts_targets_are_laplaces_rule():
+def test_platts_targets_follow_laplaces_rule():
     np.testing.assert_allclose(platt_targets(np.array([True, True, False]), None), [3 / 4, 3 / 4, 1 / 3])
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_weight_counts_rows(method):
+def test_weights_are_equivalent_to_repetitions(method):
     weight = RNG.integers(1, 4, 400)
     one = Calibrated(NAIVE, method=method, cv="prefit").fit(X, Y, sample_weight=weight)
     two = Calibrated(NAIVE, method=method, cv="prefit").fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight))
     np.testing.assert_allclose(one.predict_proba(NEW), two.predict_proba(NEW), atol=1e-7)
 
 
-def test_scores_are_those_of_rows_held_out():
+def test_calibration_uses_scores_of_held_out_rows():
     """One nearest neighbour is always right on its training rows, so that only held-out rows show its accuracy."""
     from sklearn.neighbors import KNeighborsClassifier
 
@@ -157,7 +157,7 @@ def test_scores_are_those_of_rows_held_out():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_whatever_the_model_takes(method):
+def test_every_input_of_the_model_is_accepted(method):
     frame = pd.DataFrame({"u": X[:, 0], "v": X[:, 1], "w": Y}).assign(gap=np.where(X[:, 0] > 1, np.nan, X[:, 1]))
     expected = Calibrated(NaiveBayes(), method=method, cv=3).fit(frame, Y).predict_proba(frame)
     polars = Calibrated(NaiveBayes(), method=method, cv=3).fit(pl.DataFrame(frame), Y)
@@ -173,7 +173,7 @@ def test_whatever_the_model_takes(method):
     np.testing.assert_array_equal(one.predict(X), 0)
 
 
-def test_separated_classes_have_finite_numbers():
+def test_separated_classes_have_finite_parameters():
     rows = np.concatenate([RNG.normal(size=(50, 1)) - 50, RNG.normal(size=(50, 1)) + 50])
     for method in METHODS:
         model = Calibrated(LinearSVC(), method=method).fit(rows, np.arange(100) >= 50)
@@ -181,7 +181,7 @@ def test_separated_classes_have_finite_numbers():
         assert model.score(rows, np.arange(100) >= 50) == 1.0
 
 
-def test_another_method_leaves_nothing_of_the_old_one():
+def test_a_refit_with_another_method_removes_the_old_attributes():
     model = Calibrated(NAIVE, cv="prefit").fit(X, Y)
     model.set_params(method="isotonic").fit(X, Y)
     assert not hasattr(model, "temperature_")
@@ -195,7 +195,7 @@ def test_folds_may_be_chosen():
     assert one.temperature_ == two.temperature_
 
 
-def test_bad_input_is_named():
+def test_invalid_input_is_named():
     with pytest.raises(NotFittedError, match="GaussianNB is not fitted"):
         Calibrated(GaussianNB(), cv="prefit").fit(X, Y)
     with pytest.raises(DataError, match="class 'd', which is not a class of the model"):
@@ -215,7 +215,7 @@ def test_bad_input_is_named():
             Calibrated(GaussianNB(), **wrong).fit(X, Y)
 
 
-def test_a_model_that_says_only_which_class_is_refused():
+def test_a_model_that_only_predicts_labels_is_refused():
     from sklearn.base import BaseEstimator, ClassifierMixin
 
     class Oracle(ClassifierMixin, BaseEstimator):

@@ -16,13 +16,13 @@ SCORES = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=30)
 
 
 @given(scores=SCORES, calibration=SCORES)
-def test_it_is_one_more_than_the_count_over_one_more_than_the_number(scores, calibration):
+def test_p_values_agree_with_their_definition(scores, calibration):
     expected = [(1 + sum(c <= s for c in calibration)) / (len(calibration) + 1) for s in scores]
     np.testing.assert_array_equal(conformal_p_values(scores, calibration), expected)
 
 
 @given(scores=SCORES, calibration=SCORES, seed=st.integers(0, 99))
-def test_ties_broken_at_random_are_never_above(scores, calibration, seed):
+def test_randomized_p_values_are_never_larger(scores, calibration, seed):
     rng = np.random.default_rng(seed)
     assert (conformal_p_values(scores, calibration, rng=rng) <= conformal_p_values(scores, calibration)).all()
 
@@ -47,14 +47,14 @@ def test_usual_rows_have_uniform_p_values(levels):
 
 
 @given(calibration=SCORES, level=st.sampled_from([0.01, 0.05, 0.1, 0.25, 0.5, 0.9]))
-def test_the_threshold_is_where_p_values_pass_the_level(calibration, level):
+def test_the_threshold_separates_p_values_at_the_level(calibration, level):
     at = score_threshold(np.array(calibration), level)
     scores = np.array([*calibration, -9.0, 9.0, -np.inf])
     np.testing.assert_array_equal(scores < at, conformal_p_values(scores, calibration) <= level)
 
 
 @given(calibration=SCORES, zeros=st.integers(0, 3))
-def test_no_score_has_a_smaller_p_value_than_the_least(calibration, zeros):
+def test_p_values_are_bounded_below(calibration, zeros):
     known = np.array([*calibration, *[-np.inf] * zeros])
     least = least_p_value(known)
     assert least == (1 + zeros) / (len(known) + 1)
@@ -62,14 +62,14 @@ def test_no_score_has_a_smaller_p_value_than_the_least(calibration, zeros):
 
 
 @given(scores=SCORES)
-def test_among_themselves_each_has_the_others_for_calibration(scores):
+def test_leave_one_out_p_values_agree_with_brute_force(scores):
     values = np.array(scores)
     others = (np.delete(values, i) for i in range(len(values)))
     expected = [(1 + (other <= s).sum()) / len(values) for s, other in zip(values, others, strict=True)]
     np.testing.assert_allclose(leave_one_out_p_values(values), expected)
 
 
-def test_infinite_scores_have_ranks_and_missing_ones_have_not():
+def test_infinite_scores_have_ranks_and_missing_ones_do_not():
     np.testing.assert_array_equal(conformal_p_values([-np.inf, np.inf], [-np.inf, 0.0, 1.0]), [0.5, 1.0])
     with pytest.raises(NonFiniteError, match="calibration has NaN at position 1"):
         conformal_p_values([1.0], [0.0, np.nan])

@@ -36,7 +36,7 @@ def inside(intervals: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (intervals[:, 0] <= y) & (y <= intervals[:, 1])
 
 
-def test_of_any_rows_taken_as_new_in_turn_at_most_the_promised_share_is_missed():
+def test_at_most_the_nominal_share_of_left_out_rows_is_missed():
     """Exact for every set of n rows: α of them with a model that saw none, 2α with the jackknife+ (theorem 1)."""
     rows, y = X[:15], Y[:15]
     fitted = ScikitRidge().fit(X[100:], Y[100:])
@@ -51,7 +51,7 @@ def test_of_any_rows_taken_as_new_in_turn_at_most_the_promised_share_is_missed()
         assert 0 < missed <= most
 
 
-def test_values_that_many_rows_have_are_not_lost_to_rounding():
+def test_repeated_values_are_not_lost_to_rounding():
     """f − (f − y) is not always y: here all values are at an end of the interval."""
     y = np.repeat([0.1, 0.2, 0.3, 0.7], 10)
     for constant in np.random.default_rng(0).random(40):
@@ -60,14 +60,14 @@ def test_values_that_many_rows_have_are_not_lost_to_rounding():
         assert inside(model.predict_interval(np.zeros((40, 1))), y).mean() >= 0.7
 
 
-def test_a_spread_that_has_no_bounds_gives_numbers():
+def test_an_unbounded_spread_gives_finite_numbers():
     steep = np.exp(10 * X[:60, 0])
     model = ConformalRegressor(LinearRegression(), method="normalised", random_state=0).fit(X[:60], steep)
     assert not np.isnan(model.predict_interval(1e6 * X)).any()
 
 
 @pytest.mark.parametrize(("cv", "method"), [("split", "normalised"), (4, "absolute")])
-def test_the_true_value_is_inside_as_often_as_promised(cv, method):
+def test_intervals_have_the_nominal_coverage(cv, method):
     """Each fit has one new row, so that hits are independent."""
     hits = []
     for seed in range(40):
@@ -78,7 +78,7 @@ def test_the_true_value_is_inside_as_often_as_promised(cv, method):
     assert sum(hits) >= binom.ppf(0.001, 40, 0.8)
 
 
-def test_a_useless_model_has_wide_intervals_and_not_wrong_ones():
+def test_a_useless_model_has_wide_but_valid_intervals():
     wide = ConformalRegressor(DummyRegressor(), random_state=0).fit(X, Y)
     narrow = ConformalRegressor(LinearRegression(), random_state=0).fit(X, Y)
     new, truth = draw(2000, RNG)
@@ -112,7 +112,7 @@ def test_the_half_width_is_an_exact_rank_of_errors(n):
 
 
 @given(seed=st.integers(0, 999), sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4), ties=st.booleans())
-def test_ranks_by_bisection_are_those_of_sorting(seed, sizes, ties):
+def test_ranks_by_bisection_agree_with_sorting(seed, sizes, ties):
     rng = np.random.default_rng(seed)
     errors = [np.sort(rng.integers(3, size=n) if ties else rng.normal(size=n)).astype(float) for n in sizes]
     starts, units = rng.integers(3, size=(5, len(sizes))).astype(float), rng.uniform(0.5, 2, (5, len(sizes)))
@@ -123,7 +123,7 @@ def test_ranks_by_bisection_are_those_of_sorting(seed, sizes, ties):
 
 
 @pytest.mark.parametrize("cv", [KFold(3), LeaveOneOut()], ids=["CV+", "jackknife+"])
-def test_folds_are_the_ranks_of_barber_and_others(cv):
+def test_intervals_from_folds_agree_with_barber_et_al(cv):
     """Ends are ranks of f₋ᵢ(x) ∓ |yᵢ − f₋ᵢ(xᵢ)|, Barber, Candès, Ramdas and Tibshirani 2021."""
     rows, y = X[:30], Y[:30]
     low, high = [], []
@@ -140,7 +140,7 @@ def test_folds_are_the_ranks_of_barber_and_others(cv):
 
 
 @pytest.mark.parametrize("cv", ["split", 3])
-def test_quantiles_are_moved_until_they_hold(cv):
+def test_quantiles_are_adjusted_to_the_coverage(cv):
     """Quantiles of rows with growing errors have the coverage, even if the model is far off."""
     rows, y = draw(900, RNG)
     new, truth = draw(3000, RNG)
@@ -158,7 +158,7 @@ def test_quantiles_are_moved_until_they_hold(cv):
 
 
 @pytest.mark.parametrize(("method", "model"), [("normalised", LinearRegression()), ("quantile", QuantileRegressor())])
-def test_rows_that_a_split_leaves_out_are_learnt_from_by_none_of_the_models(method, model):
+def test_rows_left_out_by_a_split_are_not_used_for_training(method, model):
     """A split may leave out rows, such as those after the held-out rows or too close to them."""
     splits = [(np.arange(100), np.arange(150, 220))]
     other = np.where(np.arange(300) < 220, Y, 1e6 * np.arange(300))
@@ -168,7 +168,7 @@ def test_rows_that_a_split_leaves_out_are_learnt_from_by_none_of_the_models(meth
     np.testing.assert_allclose(found, expected)
 
 
-def test_the_promise_is_in_words_and_as_a_number():
+def test_the_guarantee_is_given_as_text_and_as_a_number():
     split = ConformalRegressor(Ridge(), random_state=0).fit(X, Y)
     assert split.guaranteed_coverage_ == 0.9
     assert "at least 0.9" in split.guarantee_
@@ -180,13 +180,13 @@ def test_the_promise_is_in_words_and_as_a_number():
     assert "conformal intervals" in str(folds.plan_)
 
 
-def test_too_few_rows_give_intervals_without_end_and_a_warning():
+def test_too_few_rows_give_infinite_intervals_and_a_warning():
     with pytest.warns(CalibrationWarning, match=r"5 held-out rows.*infinite. Hold out 9 or more"):
         model = ConformalRegressor(Ridge(), random_state=0).fit(X[:20], Y[:20])
     np.testing.assert_array_equal(model.predict_interval(X[:2]), [[-np.inf, np.inf]] * 2)
 
 
-def test_whatever_the_model_takes():
+def test_every_input_of_the_model_is_accepted():
     frame = pd.DataFrame({"u": X[:, 0], "v": X[:, 1], "w": np.where(X[:, 0] > 0, "p", "q")})
     expected = ConformalRegressor(GLM(), random_state=0).fit(frame, Y).predict_interval(frame)
     polars = ConformalRegressor(GLM(), random_state=0).fit(pl.DataFrame(frame), pl.Series(Y))
@@ -200,13 +200,13 @@ def test_whatever_the_model_takes():
     np.testing.assert_allclose(far.predict_interval(X) - 1e8, near.predict_interval(X), atol=1e-6)
 
 
-def test_constant_targets_have_intervals_of_no_width():
+def test_constant_targets_have_intervals_of_width_zero():
     for method in ("absolute", "normalised"):
         model = ConformalRegressor(LinearRegression(), method=method, random_state=0).fit(X, np.full(300, 2.0))
         np.testing.assert_allclose(model.predict_interval(X), 2.0, atol=1e-9)
 
 
-def test_bad_input_is_named():
+def test_invalid_input_is_named():
     with pytest.raises(NonFiniteError, match="Row 3 has y = nan"):
         ConformalRegressor(Ridge()).fit(X, np.where(np.arange(300) == 3, np.nan, Y))
     with pytest.raises(DataError, match="ConformalClassifier"):

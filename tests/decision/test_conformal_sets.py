@@ -54,7 +54,7 @@ def covered(sets: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("method", ["score", "adaptive"])
 @pytest.mark.parametrize("by_class", [False, True])
-def test_of_any_rows_taken_as_new_in_turn_the_share_is_covered(method, by_class):
+def test_the_nominal_share_of_left_out_rows_is_covered(method, by_class):
     """By exchangeability, each row of a set is equally likely to be the new one."""
     fitted = ScikitNB().fit(X[100:], CODES[100:])
     rows, codes, hits = X[:61], CODES[:61], np.zeros(61, bool)
@@ -68,7 +68,7 @@ def test_of_any_rows_taken_as_new_in_turn_the_share_is_covered(method, by_class)
 
 
 @pytest.mark.parametrize(("cv", "method"), [("split", "adaptive"), (4, "score")])
-def test_the_true_class_is_inside_as_often_as_promised(cv, method):
+def test_sets_have_the_nominal_coverage(cv, method):
     """Each fit has one new row, so that hits are independent."""
     hits = []
     for seed in range(40):
@@ -82,7 +82,7 @@ def test_the_true_class_is_inside_as_often_as_promised(cv, method):
     assert sum(hits) >= binom.ppf(0.001, 40, 0.8)
 
 
-def test_each_class_is_covered_if_by_class():
+def test_each_class_is_covered_with_by_class():
     rates = []
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -99,7 +99,7 @@ def test_each_class_is_covered_if_by_class():
     assert (each > 0.68).all()
 
 
-def test_the_promise_is_in_words_and_as_a_number():
+def test_the_guarantee_is_given_as_text_and_as_a_number():
     model = ConformalClassifier(GaussianNB(), coverage=0.9, random_state=0).fit(X, Y)
     assert model.guaranteed_coverage_ == 0.9
     assert "at least 0.9" in model.guarantee_
@@ -115,7 +115,7 @@ def test_the_promise_is_in_words_and_as_a_number():
     assert "of each class" in each.guarantee_
 
 
-def test_what_is_proven_for_folds():
+def test_the_guarantee_for_folds_is_that_of_the_theorem():
     """Theorem 4 of Barber and others needs folds of one size for the second of its two losses, 0 for the jackknife."""
     assert least_coverage(0.9, np.array([57])) == 0.9
     assert least_coverage(0.9, np.ones(57)) == pytest.approx(0.8)
@@ -125,7 +125,7 @@ def test_what_is_proven_for_folds():
     assert least_coverage(0.6, np.full(5, 20)) == pytest.approx(0.2 - 8 / 105)
 
 
-def test_the_promise_for_each_class_is_that_of_the_rarest():
+def test_the_guarantee_by_class_is_that_of_the_rarest_class():
     model = ConformalClassifier(GaussianNB(), coverage=0.8, by_class=True, cv=5, random_state=0).fit(X, Y)
     sizes = np.array([np.bincount(codes, minlength=3) for codes in model.calibration_codes_])
     assert model.guaranteed_coverage_ == min(least_coverage(0.8, column) for column in sizes.T)
@@ -145,7 +145,7 @@ def test_the_rank_is_exact(n, coverage, rank):
     assert exact_level(n, coverage) == max(0, n + 1 - rank) / (n + 1)
 
 
-def test_sets_are_those_classes_whose_p_value_is_high_enough():
+def test_sets_contain_the_classes_with_large_p_values():
     model = ConformalClassifier(GaussianNB(), coverage=0.8, random_state=0).fit(X, Y)
     p = model.p_values(X)
     n = len(model.calibration_scores_[0])
@@ -158,7 +158,7 @@ def test_sets_are_those_classes_whose_p_value_is_high_enough():
 
 
 @given(p=arrays(float, (4, 5), elements=st.integers(0, 4).map(float)))
-def test_standing_is_by_brute_force(p):
+def test_ranks_agree_with_brute_force(p):
     ahead, number = rank_classes(p)
     for row in range(4):
         for k in range(5):
@@ -216,7 +216,7 @@ def test_too_few_rows_give_all_classes_with_a_warning():
     assert not each.predict_set(X).all()
 
 
-def test_a_class_that_a_part_has_not_seen_has_a_column():
+def test_a_class_absent_from_a_part_has_a_column():
     labels = np.where(np.arange(300) == 0, "once", Y)
     fitted = GaussianNB().fit(X[1:150], labels[1:150])
     model = ConformalClassifier(fitted, cv="prefit").fit(X, labels)
@@ -228,7 +228,7 @@ def test_a_class_that_a_part_has_not_seen_has_a_column():
 # Whatever the model takes.
 
 
-def test_containers_and_kinds():
+def test_containers_of_all_kinds_are_accepted():
     frame = pd.DataFrame({"u": X[:, 0], "v": X[:, 1], "w": Y}).assign(gap=np.where(X[:, 0] > 1, np.nan, X[:, 1]))
     expected = ConformalClassifier(NaiveBayes(), random_state=0).fit(frame, Y).predict_set(frame)
     polars = ConformalClassifier(NaiveBayes(), random_state=0).fit(pl.DataFrame(frame), Y)
@@ -242,7 +242,7 @@ def test_containers_and_kinds():
     np.testing.assert_array_equal(one.predict_set(X), np.ones((300, 1), bool))
 
 
-def test_bad_input_is_named():
+def test_invalid_input_is_named():
     with pytest.raises(ScoresOnlyError, match="LinearSVC"):
         ConformalClassifier(LinearSVC()).fit(X, Y)
     with pytest.raises(DataError, match="n_samples=1"):

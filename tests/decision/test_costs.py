@@ -56,7 +56,7 @@ def test_actions_need_not_be_classes():
 
 
 @pytest.mark.parametrize("classes", [[0, 1, 2], [1, 2, 3], [2, 1, 0]])
-def test_the_numbers_of_rows_are_no_classes(classes):
+def test_row_labels_of_a_cost_frame_are_not_taken_for_classes(classes):
     """The default index of a frame does not name classes."""
     values = 1.0 - np.eye(3) + np.arange(9.0).reshape(3, 3)
     classes = np.array(sorted(classes))
@@ -91,7 +91,7 @@ def test_actions_that_are_classes_are_not_renamed():
         (pl.DataFrame({"truth": ["ill", "ill"], "a": [1, 2]}), None, "one for each of the classes"),
     ],
 )
-def test_costs_that_do_not_fit_are_named(costs, actions, match):
+def test_costs_of_the_wrong_shape_are_named(costs, actions, match):
     with pytest.raises(CostError, match=match):
         make_cost_matrix(costs, CLASSES, actions)
 
@@ -124,7 +124,7 @@ def test_an_action_that_is_never_best_has_no_range(prices):
         }
 
 
-def test_thresholds_are_elkans():
+def test_thresholds_agree_with_elkan():
     """p* = (c₁₀ − c₀₀)/(c₁₀ − c₀₀ + c₀₁ − c₁₁), Elkan 2001."""
     assert implied_threshold(make_cost_matrix([[0, 1], [10, 0]], CLASSES)) == pytest.approx(1 / 11)
     assert implied_threshold(make_cost_matrix([[1, 3], [5, 2]], CLASSES)) == pytest.approx(2 / 5)

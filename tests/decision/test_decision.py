@@ -78,7 +78,7 @@ def test_no_action_is_expected_to_cost_less(rows, costs, reject):
     np.testing.assert_allclose(by_hand[np.arange(len(p)), chosen], by_hand.min(axis=1), atol=1e-12)
 
 
-def test_without_costs_it_is_the_model():
+def test_without_costs_decisions_are_those_of_the_model():
     decision = Decision(LDA)
     np.testing.assert_array_equal(decision.predict(X), LDA.predict(X))
     np.testing.assert_array_equal(decision.predict_proba(X), LDA.predict_proba(X))
@@ -86,7 +86,7 @@ def test_without_costs_it_is_the_model():
     assert decision.score(X, Y) == LDA.score(X, Y) == pytest.approx(1 - decision.average_cost(X, Y))
 
 
-def test_two_costs_are_a_threshold():
+def test_two_costs_give_a_threshold():
     decision = Decision(BINARY, costs=[[0, 1], [10, 0]])
     assert decision.threshold_ == pytest.approx(1 / 11)
     np.testing.assert_array_equal(decision.predict(X) == "yes", BINARY.predict_proba(X)[:, 1] > 1 / 11)
@@ -112,7 +112,7 @@ def test_costs_scaled_and_shifted_by_class_change_nothing():
 # Rejection.
 
 
-def test_chows_rule():
+def test_rejection_follows_chows_rule():
     """A price c for rejecting and 1 for a mistake: reject where no class has 1 − c."""
     p = LDA.predict_proba(X)
     one, two = Decision(LDA, reject=0.3), Decision(LDA, reject_below=0.7)
@@ -127,7 +127,7 @@ def test_chows_rule():
     assert one.average_cost(X, Y) < LDA_ERROR
 
 
-def test_rejection_has_a_label_of_the_type_of_the_others():
+def test_the_label_of_rejection_has_the_type_of_the_others():
     codes = np.arange(150) % 3
     whole = Decision(LinearDiscriminantAnalysis().fit(X, codes), reject=0.1)
     assert whole.actions_.tolist() == [0, 1, 2, -1]
@@ -140,7 +140,7 @@ def test_rejection_has_a_label_of_the_type_of_the_others():
         Decision(LDA, reject=0.1, reject_label="a").predict(X)
 
 
-def test_the_score_is_the_share_of_right_actions_whatever_the_labels():
+def test_the_score_is_the_share_of_correct_actions_for_any_labels():
     """Rejected rows and actions that are not classes count as wrong, for all types of labels."""
     for labels in (Y, np.arange(150) % 3, np.arange(150) % 3 == 0, (np.arange(150) % 3).astype(float)):
         model = LinearDiscriminantAnalysis().fit(X, labels)
@@ -187,7 +187,7 @@ def test_a_threshold_may_be_chosen_on_data():
 
 
 @pytest.mark.parametrize("options", [{"actions": ["yes", "no"]}, {"costs": [[1, 0], [0, 5]]}])
-def test_no_threshold_goes_with_actions_for_the_wrong_class(options):
+def test_a_threshold_with_actions_for_the_wrong_class_is_refused(options):
     """Above the threshold the second action is chosen, which would be that of the first class."""
     with pytest.raises(CostError, match="in the order of the classes"):
         Decision(BINARY, threshold=0.5, **options).predict(X)
@@ -211,7 +211,7 @@ def test_the_threshold_is_explained():
     assert "'no' for 'yes' 10" in text
 
 
-def test_priors_move_the_threshold_of_the_model_itself():
+def test_priors_move_the_threshold_of_the_model():
     decision = Decision(BINARY, priors=[0.9, 0.1])
     own = float(decision.explain().rsplit("threshold of ", 1)[1].rstrip("."))
     np.testing.assert_array_equal(decision.predict(X) == "yes", BINARY.predict_proba(X)[:, 1] > own)
@@ -239,7 +239,7 @@ def test_dominated_actions_are_explained():
     [Perceptron(), LinearSVC(), LinearThreshold(rule="lms"), ScikitSVC()],
     ids=["perceptron", "LinearSVC", "LMS", "SVC"],
 )
-def test_a_model_that_has_only_scores_is_refused_with_the_reason(model):
+def test_a_model_with_scores_only_is_refused_with_the_reason(model):
     with pytest.raises(ScoresOnlyError, match="learnt a boundary and no probabilities"):
         Decision(model, costs=[[0, 1], [10, 0]]).fit(X, TWO)
     fitted = clone(model).fit(X, TWO)
@@ -249,7 +249,7 @@ def test_a_model_that_has_only_scores_is_refused_with_the_reason(model):
     assert np.mean(calibrated.predict(X) == "yes") > np.mean(fitted.predict(X) == "yes")
 
 
-def test_of_a_pipeline_the_model_is_named():
+def test_an_error_about_a_pipeline_names_its_model():
     with pytest.raises(ScoresOnlyError, match="LinearSVC has"):
         Decision(make_pipeline(StandardScaler(), LinearSVC()).fit(X, TWO)).predict(X)
     with pytest.raises(PriorError, match="LogisticRegression has no class priors"):
@@ -280,7 +280,7 @@ def test_a_failed_fit_leaves_the_old_model():
     np.testing.assert_array_equal(decision.predict_proba(X), before)
 
 
-def test_whatever_the_model_takes():
+def test_every_input_of_the_model_is_accepted():
     frame = pd.DataFrame({"u": X[:, 0], "v": X[:, 1], "w": Y}).assign(gap=np.where(X[:, 0] > 1, np.nan, X[:, 1]))
     for rows in (frame, pl.DataFrame(frame)):
         decision = Decision(NaiveBayes(), costs=[[0, 1], [10, 0]]).fit(rows, TWO)
@@ -296,7 +296,7 @@ def test_whatever_the_model_takes():
     assert one.explain()
 
 
-def test_weights_go_to_the_model_and_to_its_priors():
+def test_weights_are_used_for_the_model_and_its_priors():
     weight = RNG.integers(1, 4, 150)
     for model in (LogisticRegression(), make_pipeline(StandardScaler(with_mean=False), LogisticRegression())):
         one = Decision(model, priors=[0.2, 0.3, 0.5]).fit(X, Y, sample_weight=weight)
@@ -331,7 +331,7 @@ def test_it_can_be_searched_over():
     assert search.fit(X, TWO).best_params_["costs"] is not None
 
 
-def test_bad_input_is_named():
+def test_invalid_input_is_named():
     with pytest.raises(DataError, match="class 'd', which is not a class of the model"):
         Decision(LDA).average_cost(X[:1], ["d"])
     with pytest.raises(DataError, match="150 rows and y 1"):

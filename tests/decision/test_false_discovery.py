@@ -22,17 +22,17 @@ def by_definition(p: list[float], level: float) -> list[bool]:
 
 
 @given(p=P_VALUES, level=st.sampled_from([0.01, 0.05, 0.1, 0.5]))
-def test_it_is_the_definition(p, level):
+def test_rejections_agree_with_the_definition(p, level):
     assert benjamini_hochberg(p, level).tolist() == by_definition(p, level)
 
 
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_adjusted_values_are_scipys(p):
+def test_adjusted_p_values_agree_with_scipy(p):
     np.testing.assert_allclose(adjusted_p_values(p), stats.false_discovery_control(p), rtol=1e-12)
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5])
-def test_the_rate_of_false_discoveries_is_held(correlation):
+def test_the_false_discovery_rate_is_controlled(correlation):
     """With 80 true hypotheses of 100, the mean share of false discoveries is 0.8 · level, or less if dependent."""
     rng = np.random.default_rng(2)
     shares, found = [], []
@@ -47,7 +47,7 @@ def test_the_rate_of_false_discoveries_is_held(correlation):
     assert np.mean(found) > 0.8
 
 
-def test_nothing_to_test_and_nothing_that_is_a_probability():
+def test_empty_input_is_accepted_and_invalid_p_values_are_refused():
     assert benjamini_hochberg([], 0.1).shape == (0,)
     for wrong in ([0.5, np.nan], [1.5], [-0.1], [[0.1]]):
         with pytest.raises(DataError, match="from 0 to 1"):

@@ -60,7 +60,7 @@ def test_p_values_of_usual_rows_are_uniform():
 
 
 @pytest.mark.parametrize("density", [KernelDensity(bandwidth=0.7), HistogramDensity(bins=4)], ids=["few ties", "many"])
-def test_p_values_of_usual_rows_are_uniform_where_scores_are_equal(density):
+def test_p_values_of_usual_rows_are_uniform_with_tied_scores(density):
     """Many whole numbers have the same density."""
     p, safe = [], []
     for seed in range(150):
@@ -89,7 +89,7 @@ def test_false_discoveries_are_bounded_and_outliers_found():
 
 
 @pytest.mark.filterwarnings("ignore::mercer._errors.CalibrationWarning")
-def test_among_usual_rows_most_batches_are_left_alone():
+def test_most_batches_of_usual_rows_have_no_flags():
     """Without outliers every discovery is false, and at most the share `fdr` of batches has one."""
     rng = np.random.default_rng(1)
     alarms = []
@@ -100,7 +100,7 @@ def test_among_usual_rows_most_batches_are_left_alone():
 
 
 @pytest.mark.filterwarnings("ignore::mercer._errors.CalibrationWarning")
-def test_outliers_among_the_rows_of_the_fit_err_on_the_safe_side():
+def test_outliers_among_the_training_rows_make_flags_conservative():
     rng = np.random.default_rng(2)
     new = rng.normal(size=(200, 2))
     clean = DensityOutliers(random_state=0).fit(USUAL)
@@ -113,7 +113,7 @@ def test_outliers_among_the_rows_of_the_fit_err_on_the_safe_side():
 # How it hangs together.
 
 
-def test_predict_is_benjamini_and_hochbergs_rule_over_the_batch():
+def test_predict_applies_the_rule_of_benjamini_and_hochberg_to_the_batch():
     model = DensityOutliers(random_state=0).fit(USUAL)
     new = np.concatenate([RNG.normal(size=(40, 2)), RNG.normal(6, 1, (10, 2))])
     p = model.p_values(new)
@@ -122,7 +122,7 @@ def test_predict_is_benjamini_and_hochbergs_rule_over_the_batch():
 
 
 @pytest.mark.parametrize("method", ["split-conformal", "leave-one-out"])
-def test_decisions_are_scores_above_the_offset_and_judge_each_row_alone(method):
+def test_decision_function_judges_each_row_alone(method):
     model = DensityOutliers(method=method, random_state=0).fit(USUAL)
     new = RNG.normal(0, 2, (60, 2))
     decision = model.decision_function(new)
@@ -133,14 +133,14 @@ def test_decisions_are_scores_above_the_offset_and_judge_each_row_alone(method):
     assert set(np.flatnonzero(model.predict(new) < 0)) <= set(np.flatnonzero(decision < 0))
 
 
-def test_the_same_seed_the_same_split():
+def test_the_same_seed_gives_the_same_split():
     one, two, other = (DensityOutliers(random_state=seed).fit(USUAL) for seed in (3, 3, 4))
     np.testing.assert_array_equal(one.calibration_scores_, two.calibration_scores_)
     assert not np.array_equal(one.calibration_scores_, other.calibration_scores_)
     assert len(DensityOutliers(calibration=0.2, random_state=3).fit(USUAL).calibration_scores_) == 60
 
 
-def test_leaving_one_out_is_brute_force():
+def test_leave_one_out_densities_agree_with_brute_force():
     density = KernelDensity(bandwidth=0.5)
     model = DensityOutliers(density, method="leave-one-out").fit(USUAL[:40])
     expected = [clone(density).fit(np.delete(USUAL[:40], i, axis=0)).log_density(USUAL[[i]])[0] for i in range(40)]
@@ -151,7 +151,7 @@ def test_leaving_one_out_is_brute_force():
 
 
 @pytest.mark.parametrize("method", ["split-conformal", "leave-one-out"])
-def test_rows_of_the_fit_are_ranked_by_densities_that_have_not_seen_them(method):
+def test_training_rows_are_ranked_by_densities_fitted_without_them(method):
     rows = np.concatenate([USUAL, [[9.0, -9.0], [-8.0, 8.0]]])
     model = DensityOutliers(method=method, random_state=0)
     flagged = model.fit_predict(rows) < 0
@@ -168,7 +168,7 @@ def test_rows_of_the_fit_are_ranked_by_densities_that_have_not_seen_them(method)
         np.testing.assert_allclose(scores[learnt.rows], mirrored.log_density(rows[learnt.rows]))
 
 
-# Any density will do.
+# Any density is accepted.
 
 FRAME = pd.DataFrame(USUAL, columns=["a", "b"]).assign(c=np.where(LABELS, "u", "v"))
 STRANGE = pd.DataFrame({"a": [9.0], "b": [-9.0], "c": ["u"]})
@@ -237,7 +237,7 @@ def test_gaps_are_left_to_the_density(density, labels):
         DensityOutliers(KernelDensity(bandwidth="scott-scaled"), random_state=0).fit(gaps)
 
 
-def test_where_a_density_is_zero_rows_are_still_ranked():
+def test_rows_of_density_zero_are_still_ranked():
     density = KernelDensity(kernel="tophat", bandwidth=0.2)
     with pytest.warns(
         CalibrationWarning, match=r"density is also 0 at \d+ of the calibration rows.* use a smoother density"
@@ -285,7 +285,7 @@ def test_a_batch_too_large_to_flag_any_warns_with_the_number_needed():
     model.predict(new[:3])  # usual rows, and no word
 
 
-def test_bad_input_is_named():
+def test_invalid_input_is_named():
     with pytest.raises(DataError, match="n_samples=1"):
         DensityOutliers().fit(USUAL[:1])
     with pytest.raises(NonFiniteError, match="NaN"):
@@ -304,7 +304,7 @@ def test_bad_input_is_named():
             DensityOutliers(**wrong).fit(USUAL)
 
 
-def test_ties_are_safe_or_random():
+def test_ties_are_conservative_or_randomized():
     model = DensityOutliers(random_state=0).fit(USUAL)
     assert (model.p_values(USUAL, ties="random") <= model.p_values(USUAL)).all()
     with pytest.raises(ValueError, match="'broken'"):
@@ -322,7 +322,7 @@ def test_a_failed_fit_leaves_the_old_model():
 @pytest.mark.usefixtures("pyplot")
 @pytest.mark.parametrize("method", ["split-conformal", "leave-one-out"])
 @pytest.mark.parametrize("strange", [0, 1, 12])
-def test_what_is_drawn_below_the_line_is_what_predict_flags(method, strange):
+def test_rows_drawn_below_the_line_are_those_flagged_by_predict(method, strange):
     model = DensityOutliers(method=method, random_state=0).fit(USUAL)
     new = np.concatenate([USUAL[:20] * 2, RNG.uniform(6, 9, (strange, 2))])
     ax = model.plot(new)

@@ -59,7 +59,7 @@ def test_known_priors_are_recovered(priors):
     seed=st.integers(0, 1000), n=st.integers(1, 40), trained=st.lists(st.floats(0.01, 1), min_size=3, max_size=3),
     sharp=st.floats(0.0, 50.0),
 )  # fmt: skip
-def test_the_likelihood_never_falls_and_no_other_priors_are_likelier(seed, n, trained, sharp):
+def test_the_likelihood_never_falls_and_ends_at_its_maximum(seed, n, trained, sharp):
     rng = np.random.default_rng(seed)
     trained = np.array(trained) / np.sum(trained)
     scores = sharp * rng.normal(size=(n, 3))
@@ -102,7 +102,7 @@ def test_reweighting_is_bayes_rule_with_other_priors():
         )
 
 
-def test_a_row_that_new_priors_make_impossible_gets_them_alone():
+def test_a_row_that_new_priors_make_impossible_gets_the_new_priors():
     log_p = np.array([[0.0, -np.inf, -np.inf], [-np.inf, 0.0, -np.inf]])
     found = np.exp(reweight(log_p, EVEN, np.array([0.0, 0.5, 0.5]), LABELS))
     np.testing.assert_allclose(found, [[0, 0.5, 0.5], [0, 1, 0]])
@@ -120,7 +120,7 @@ def test_a_model_fitted_with_other_priors_agrees_with_one_whose_priors_were_chan
         np.testing.assert_array_equal(by_label.predict_proba(X), changed.predict_proba(X))
 
 
-def test_trained_priors_are_found_wherever_they_are():
+def test_training_priors_are_found_inside_wrappers():
     rng = np.random.default_rng(4)
     X, y = draw(200, [0.6, 0.3, 0.1], rng)
     shares = np.array([np.mean(y == label) for label in LABELS])
@@ -150,7 +150,7 @@ def test_trained_priors_are_found_wherever_they_are():
             np.testing.assert_allclose(balanced.predict_proba(X), balanced.model_.predict_proba(X), atol=1e-12)
 
 
-def test_classes_are_weighed_as_the_model_within_weighs_them():
+def test_class_weights_of_the_inner_model_are_used():
     """A kernelized model uses the class weights of its inner model."""
     X, y = draw(120, [0.7, 0.2, 0.1], np.random.default_rng(10))
     balanced = Decision(kernelize(LogisticRegression(class_weight="balanced"), "rbf"), priors=EVEN).fit(X, y)
@@ -173,7 +173,7 @@ def test_the_priors_of_calibrated_probabilities_are_found(model, method):
     assert Decision(calibrated, priors=[0.5, 0.5]).predict_proba(new)[:, 1].mean() == pytest.approx(0.5, abs=0.05)
 
 
-def test_what_a_fitted_model_with_a_temperature_was_trained_on_is_not_known():
+def test_training_priors_of_a_fitted_model_with_temperature_are_unknown():
     X, y = draw(200, [0.6, 0.3, 0.1], np.random.default_rng(8))
     model = Calibrated(ScikitLogistic().fit(X, y), cv="prefit").fit(X, y)
     assert not hasattr(model, "class_prior_")
@@ -181,7 +181,7 @@ def test_what_a_fitted_model_with_a_temperature_was_trained_on_is_not_known():
         Decision(model, priors=EVEN).predict(X)
 
 
-def test_classes_that_the_model_does_not_tell_apart_have_any_priors():
+def test_priors_of_classes_that_the_model_does_not_separate_are_not_identified():
     """Two columns have the ratio of their priors in every row, so that only the third prior is identified."""
     third, trained = np.random.default_rng(9).random(200), np.array([0.15, 0.35, 0.5])
     found = estimate_priors(np.log(np.column_stack([0.3 * (1 - third), 0.7 * (1 - third), third])), trained, LABELS)
@@ -194,7 +194,7 @@ def test_classes_that_the_model_does_not_tell_apart_have_any_priors():
     assert not blind.shifted
 
 
-def test_priors_estimated_on_shifted_rows_pay():
+def test_estimated_priors_improve_accuracy_on_shifted_rows():
     """If one class is rare in new rows, the estimated priors recover most of the accuracy."""
     rng = np.random.default_rng(5)
     X, y = draw(1500, EVEN, rng)
@@ -207,7 +207,7 @@ def test_priors_estimated_on_shifted_rows_pay():
     assert decision.score(new, truly) > best - 0.01
 
 
-def test_bad_priors_are_named():
+def test_invalid_priors_are_named():
     X, y = draw(50, EVEN, np.random.default_rng(6))
     model = LinearDiscriminantAnalysis().fit(X, y)
     for priors, match in (([0.5, 0.5], "2 priors"), ([0.5, 0.2, 0.2], "0.9"), ({"d": 1.0}, "'d'")):

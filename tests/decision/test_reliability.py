@@ -32,14 +32,14 @@ def test_the_parts_of_the_brier_score_sum_to_it(rows, bins):
 
 
 @given(rows=ROWS)
-def test_where_every_probability_is_a_bin_of_its_own_nothing_is_left_within(rows):
+def test_with_one_bin_per_probability_there_is_no_variation_within_bins(rows):
     p, y, _ = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
     found = calibration_error(p / 10, y, bins=1000, repeats=0)
     np.testing.assert_allclose(found.within, 0.0, atol=1e-12)
 
 
 @given(rows=ROWS, bins=st.integers(1, 8))
-def test_a_weight_counts_rows(rows, bins):
+def test_weights_are_equivalent_to_repetitions(rows, bins):
     p, y, w = (np.array(column) for column in zip(*rows, strict=True))
     one = calibration_error(p / 10, y, bins=bins, sample_weight=w, repeats=0)
     two = calibration_error(np.repeat(p / 10, w), np.repeat(y, w), bins=bins, repeats=0)
@@ -57,7 +57,7 @@ def test_equal_probabilities_share_a_bin_and_bins_are_in_order(rows, bins):
         assert len(set(number[p == value])) == 1
 
 
-def test_rows_that_weigh_nothing_are_not_there():
+def test_rows_of_weight_zero_have_no_effect():
     p, y, weight = np.array([0.1, 0.5, 0.9]), np.array([0, 1, 1]), np.array([1.0, 0.0, 1.0])
     assert calibration_error(p, y, bins=3, sample_weight=weight) == calibration_error(p[::2], y[::2], bins=3)
     curve = calibration_curve_with_intervals(p, y, bins=3, sample_weight=weight)
@@ -65,12 +65,12 @@ def test_rows_that_weigh_nothing_are_not_there():
 
 
 @pytest.mark.parametrize("weight", [[0, 0, 0], [1, -1, 1], [1, np.nan, 1], [[1, 1, 1]]])
-def test_weights_that_are_none_are_refused(weight):
+def test_invalid_weights_are_refused(weight):
     with pytest.raises(DataError, match="none negative and not all 0"):
         calibration_error([0.1, 0.5, 0.9], [0, 1, 1], sample_weight=weight)
 
 
-def test_a_level_and_a_column_that_are_none_are_refused():
+def test_an_invalid_level_and_column_are_refused():
     with pytest.raises(DataError, match="level=95"):
         calibration_error([0.1, 0.5], [0, 1], level=95)
     for of in (7, "second"):
@@ -78,12 +78,12 @@ def test_a_level_and_a_column_that_are_none_are_refused():
             calibration_curve_with_intervals(np.eye(3), [0, 1, 2], of=of)
 
 
-def test_bins_without_ties_hold_equally_many_rows():
+def test_bins_without_ties_have_equal_counts():
     p = np.random.default_rng(0).random(100)
     np.testing.assert_array_equal(np.bincount(assign_bins(p, np.ones(100), 10)), np.full(10, 10))
 
 
-def test_the_error_is_the_mean_distance_of_predicted_from_observed():
+def test_the_error_is_the_mean_distance_between_predicted_and_observed():
     """Four rows at 0.1 with one event, two at 0.8 with two: (4 · 0.15 + 2 · 0.2)/6."""
     p, y = [0.1, 0.1, 0.1, 0.1, 0.8, 0.8], [0, 0, 0, 1, 1, 1]
     found = calibration_error(p, y, bins=2)
@@ -99,7 +99,7 @@ def test_the_error_is_the_mean_distance_of_predicted_from_observed():
     assert curve.low[0] < 0.25 < curve.high[0]
 
 
-def test_wilsons_interval_is_that_of_the_books():
+def test_wilsons_interval_agrees_with_the_literature():
     low, high = wilson_interval(np.array([0.1]), np.array([10.0]), 0.95)
     np.testing.assert_allclose([low[0], high[0]], [0.0178762, 0.4041500], atol=1e-6)
 
@@ -114,7 +114,7 @@ def test_two_classes_are_one_event_and_labels_may_be_given():
     assert one.brier == pytest.approx(brier_score_loss(y, p))
 
 
-def test_true_probabilities_are_seldom_found_wanting_and_wrong_ones_always():
+def test_true_probabilities_rarely_fail_the_test_and_wrong_ones_always_do():
     rng = np.random.default_rng(2)
     p_values, errors, chance = [], [], []
     for _ in range(60):
@@ -133,7 +133,7 @@ def test_true_probabilities_are_seldom_found_wanting_and_wrong_ones_always():
     assert "calibrate them" in wrong.sentence()
 
 
-def test_of_many_rows_the_slightest_error_is_more_than_chance_but_not_worth_a_word():
+def test_a_tiny_error_on_many_rows_is_significant_but_does_not_matter():
     rng = np.random.default_rng(3)
     p = rng.uniform(0.05, 0.95, 50_000)
     found = calibration_error(p + 0.01, rng.random(50_000) < p, repeats=50)
@@ -157,7 +157,7 @@ def test_every_class_may_be_an_event():
     assert calibration_curve_with_intervals(p, y, of="each").rows.sum() == 1200
 
 
-def test_many_rows_are_resampled_by_their_sums():
+def test_many_rows_are_resampled_by_sums_of_bins():
     """The numbers agree with those of resampled rows up to the error of 2,000 draws."""
     rng = np.random.default_rng(5)
     p = rng.random(3000)
@@ -169,7 +169,7 @@ def test_many_rows_are_resampled_by_their_sums():
     assert summed.p_value == pytest.approx(drawn.p_value, abs=0.05)
 
 
-def test_the_same_seed_the_same_interval():
+def test_the_same_seed_gives_the_same_interval():
     p = np.random.default_rng(4).random(50)
     assert calibration_error(p, p > 0.5) == calibration_error(p, p > 0.5)
 
@@ -186,11 +186,11 @@ def test_the_same_seed_the_same_interval():
         ([], [], DataError, "shape"),
     ],
 )
-def test_bad_input_is_named(p, y, error, match):
+def test_invalid_input_is_named(p, y, error, match):
     with pytest.raises(error, match=match):
         calibration_error(p, y)
 
 
-def test_bins_are_one_or_more():
+def test_the_number_of_bins_is_positive():
     with pytest.raises(DataError, match="bins=0"):
         calibration_error([0.5], [1], bins=0)

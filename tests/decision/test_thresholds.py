@@ -20,7 +20,7 @@ def average_cost(p, positive, weight, cut):
 
 
 @given(rows=ROWS)
-def test_no_cut_is_cheaper(rows):
+def test_the_chosen_threshold_has_the_least_cost(rows):
     p, positive, weight = (np.array(column) for column in zip(*rows, strict=True))
     p, weight = p / 10, weight.astype(float)
     found = find_cheapest_threshold(p, positive, COSTS, weight)
@@ -30,7 +30,7 @@ def test_no_cut_is_cheaper(rows):
     assert 0 <= found.value <= 1
 
 
-def test_a_cut_between_neighbouring_floats_parts_them():
+def test_a_threshold_between_neighbouring_floats_separates_them():
     """The mean of adjacent floats is rounded, here to the upper one, which must stay above the threshold."""
     for p in (np.array([np.nextafter(1.0, 0.0), 1.0]), np.array([0.5, np.nextafter(0.5, 1.0)])):
         found = find_cheapest_threshold(p, np.array([False, True]), COSTS, np.ones(2))
@@ -39,7 +39,7 @@ def test_a_cut_between_neighbouring_floats_parts_them():
 
 
 def test_the_bound_is_a_rank_among_negative_rows():
-    """Of 19 negative rows 0.05 … 0.95, one may be above a bound of 0.1: P = 2/20 that a new one is above the second."""
+    """One of 19 negative rows 0.05 … 0.95 may exceed a bound of 0.1: P = 2/20 that a new one exceeds the second."""
     p = np.concatenate([np.arange(1, 20) / 20, [0.5, 0.99]])
     positive = np.arange(21) >= 19
     found = find_bounded_threshold(p, positive, COSTS, np.ones(21), rate=0.1, confidence=None)

@@ -35,12 +35,12 @@ def test_weights_go_with_their_rows() -> None:
     np.testing.assert_allclose(training.fit_copy(Theirs(), rows).coef_, expected.coef_)
 
 
-def test_a_model_that_is_fitted_takes_nothing() -> None:
+def test_a_fitted_model_ignores_weights_and_parameters() -> None:
     owner = m.Calibrated(m.GaussianNB(), cv="prefit")
     assert WrappedTraining.of(owner, X, Y, np.ones(8), {"anything": 1}).parameters == {}
 
 
-def test_what_is_no_training() -> None:
+def test_invalid_training_data_are_refused() -> None:
     owner = m.Decision(m.GaussianNB())
     with pytest.raises(DataError, match="the target y is None"):
         WrappedTraining.of(owner, X, None, None, {})
@@ -49,7 +49,7 @@ def test_what_is_no_training() -> None:
             WrappedTraining.of(owner, X, y, weight, {})
 
 
-def test_folds() -> None:
+def test_folds_are_read_from_the_splitter() -> None:
     assert [test.tolist() for _, test in folds_of(KFold(4), WrappedTraining(X, Y))] == [[0, 1], [2, 3], [4, 5], [6, 7]]
 
     class NoFolds:
@@ -67,7 +67,7 @@ def test_folds_may_be_masks() -> None:
 
 
 @pytest.mark.parametrize("owner", [m.Calibrated, m.ConformalClassifier])
-def test_rows_that_were_learnt_from_are_not_held_out(owner: Any) -> None:
+def test_training_rows_are_not_held_out(owner: Any) -> None:
     every, labels = np.arange(40), np.arange(40) % 2
     rows = np.column_stack([labels + 0.1 * every, every])
     with pytest.raises(DataError, match="row 30 in both the training and the held-out rows"):

@@ -22,31 +22,31 @@ def along(autocorrelation: sm.Autocorrelation, r: np.ndarray = R) -> np.ndarray:
     return autocorrelation(u)
 
 
-def test_epanechnikov_on_the_line() -> None:
+def test_epanechnikov_in_one_dimension() -> None:
     expected = np.where(R < 2, 3 / 160 * (2 - R) ** 3 * (R**2 + 6 * R + 4), 0)
     np.testing.assert_allclose(along(sm.Epanechnikov().autocorrelation(1)), expected, atol=1e-15)
 
 
-def test_discs_meet_in_a_lens() -> None:
+def test_two_discs_intersect_in_a_lens() -> None:
     r = np.minimum(R, 2)
     expected = (2 * np.arccos(r / 2) - r / 2 * np.sqrt(4 - r**2)) / np.pi**2
     np.testing.assert_allclose(along(sm.Uniform().autocorrelation(2)), expected, atol=1e-14)
 
 
-def test_balls_meet_in_two_caps() -> None:
+def test_two_balls_intersect_in_two_caps() -> None:
     r = np.minimum(R, 2)
     expected = (1 - r / 2) ** 2 * (1 + r / 4) / (4 / 3 * np.pi)
     np.testing.assert_allclose(along(sm.Uniform().autocorrelation(3)), expected, atol=1e-14)
 
 
-def test_exponential_in_space() -> None:
-    """Its frequencies are (1 + ω²)⁻², squared those of (3 + 3r + r²)e⁻ʳ/(192π)."""
+def test_exponential_in_three_dimensions() -> None:
+    """The Fourier transform is (1 + ω²)⁻², whose square is that of (3 + 3r + r²)e⁻ʳ/(192π)."""
     expected = (3 + 3 * R + R**2) * np.exp(-R) / (192 * np.pi)
     np.testing.assert_allclose(along(sm.Exponential().autocorrelation(3)), expected, rtol=1e-13)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 7])
-def test_a_gaussian_is_one_again(columns: int) -> None:
+def test_the_autocorrelation_of_a_gaussian_is_a_gaussian(columns: int) -> None:
     found = sm.Gaussian().autocorrelation(columns)
     width = found.gaussian_width
     assert width == np.sqrt(2)
@@ -58,7 +58,7 @@ def test_a_gaussian_is_one_again(columns: int) -> None:
 
 @every_kernel
 @pytest.mark.parametrize("r", [0.3, 1.0, 1.7])
-def test_brute_force_on_the_line(kind: type[sm.SmoothingKernel], r: float) -> None:
+def test_brute_force_in_one_dimension(kind: type[sm.SmoothingKernel], r: float) -> None:
     kernel = kind()
 
     def product(x: float) -> float:
@@ -70,7 +70,7 @@ def test_brute_force_on_the_line(kind: type[sm.SmoothingKernel], r: float) -> No
 
 @pytest.mark.parametrize("kind", [sm.Triangular, sm.Cosine, sm.Triweight], ids=lambda kind: kind.name)
 @pytest.mark.parametrize(("columns", "r"), [(2, 0.02), (2, 0.8), (2, 1.0), (2, 1.3), (3, 0.5), (4, 1.1), (5, 1.9)])
-def test_brute_force_over_the_lens(kind: type[sm.SmoothingKernel], columns: int, r: float) -> None:
+def test_brute_force_by_integration_over_the_lens(kind: type[sm.SmoothingKernel], columns: int, r: float) -> None:
     """∫ over half the lens: x along the axis from the middle on, ρ the distance from it."""
     kernel = kind()
 
@@ -115,7 +115,7 @@ def test_it_integrates_a_squared_density(kind: type[sm.SmoothingKernel], form: s
     assert found == pytest.approx(brute, rel=5e-3)  # corners on a grid
 
 
-def test_it_is_a_value() -> None:
+def test_autocorrelations_are_compared_by_value() -> None:
     found = sm.Cosine().autocorrelation(2)
     copy = pickle.loads(pickle.dumps(found))
     assert copy == found

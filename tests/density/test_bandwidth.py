@@ -19,13 +19,13 @@ FORMS = [0.7, [0.5, 2.0, 1.0], SIGMA]
 
 
 @pytest.mark.parametrize("value", FORMS)
-def test_coloured_undoes_whiten(value: object) -> None:
+def test_colouring_is_the_inverse_of_whitening(value: object) -> None:
     bandwidth = Bandwidth(value)  # type: ignore[arg-type]
     np.testing.assert_allclose(bandwidth.coloured(bandwidth.whiten(X)), X, rtol=1e-13)
 
 
 @pytest.mark.parametrize("value", FORMS)
-def test_the_volume_is_that_of_the_matrix(value: object) -> None:
+def test_the_volume_agrees_with_the_determinant(value: object) -> None:
     bandwidth = Bandwidth(value)  # type: ignore[arg-type]
     L = bandwidth.coloured(np.eye(3)).T
     assert bandwidth.log_volume(3) == pytest.approx(np.linalg.slogdet(L)[1], abs=1e-13)
@@ -33,7 +33,7 @@ def test_the_volume_is_that_of_the_matrix(value: object) -> None:
 
 @settings(max_examples=50)
 @given(st.floats(1e-3, 1e3))
-def test_a_number_is_a_vector_is_a_matrix(h: float) -> None:
+def test_a_number_a_vector_and_a_matrix_agree(h: float) -> None:
     forms = [Bandwidth(h), Bandwidth([h, h, h]), Bandwidth(h**2 * np.eye(3))]
     for form in forms[1:]:
         np.testing.assert_allclose(form.whiten(X), forms[0].whiten(X), rtol=1e-12)
@@ -69,7 +69,7 @@ def test_twice_as_wide_halves_the_distances(value: object) -> None:
         ([[1.0], [1.0, 2.0]], "not a bandwidth"),
     ],
 )
-def test_what_is_no_width_is_refused_by_name(value: object, said: str) -> None:
+def test_invalid_bandwidths_are_refused_by_name(value: object, said: str) -> None:
     with pytest.raises(BandwidthError, match=said):
         Bandwidth(value)  # type: ignore[arg-type]
 
@@ -80,7 +80,7 @@ def test_sensitivity_lies_between_0_and_1(sensitivity: Any) -> None:
         Bandwidth(1.0, sensitivity=sensitivity)
 
 
-def test_it_fits_its_columns_or_says_so() -> None:
+def test_a_bandwidth_for_other_columns_is_refused() -> None:
     assert Bandwidth(1.0).check(7)
     with pytest.raises(BandwidthError, match="vector of bandwidths for 2 columns was given to data of 3"):
         Bandwidth([1.0, 2.0]).check(3)
@@ -88,7 +88,7 @@ def test_it_fits_its_columns_or_says_so() -> None:
         Bandwidth(SIGMA).check(2)
 
 
-def test_a_matrix_tiny_and_huge_is_as_good_as_any() -> None:
+def test_a_matrix_with_tiny_and_huge_entries_is_accepted() -> None:
     for scale in (1e-140, 1e140):
         np.testing.assert_allclose(
             Bandwidth(SIGMA * scale**2).whiten(X * scale), Bandwidth(SIGMA).whiten(X), rtol=1e-12
@@ -104,7 +104,7 @@ def test_values_are_copied_and_cannot_be_changed() -> None:
         bandwidth.value[0] = 3.0  # type: ignore[index]
 
 
-def test_equal_ones_are_equal_and_hash_alike() -> None:
+def test_equal_bandwidths_have_equal_hashes() -> None:
     for value in FORMS:
         assert Bandwidth(value) == Bandwidth(value)  # type: ignore[arg-type]
         assert hash(Bandwidth(value)) == hash(Bandwidth(value))  # type: ignore[arg-type]
@@ -113,7 +113,7 @@ def test_equal_ones_are_equal_and_hash_alike() -> None:
     assert Bandwidth(1.0) != 1.0
 
 
-def test_the_repr_makes_it_again() -> None:
+def test_the_repr_can_be_evaluated() -> None:
     for value in FORMS:
         made = Bandwidth(value, method="isj", sensitivity=0.25)  # type: ignore[arg-type]
         assert eval(repr(made)) == made
@@ -122,7 +122,7 @@ def test_the_repr_makes_it_again() -> None:
 CURVE = Criterion("loss", np.array([0.5, 1.0, 2.0]), np.array([np.inf, 1.25, 3.0]))
 
 
-def test_it_prints_what_a_person_asks() -> None:
+def test_str_shows_width_rule_and_criterion() -> None:
     assert str(Bandwidth(0.25)) == "h = 0.25, given"
     assert str(Bandwidth(1.0, "likelihood-cv", 0.5, CURVE)) == (
         "h = 1, by likelihood-cv, loss 1.25, wider where points are sparse (sensitivity 0.5)"
@@ -131,12 +131,12 @@ def test_it_prints_what_a_person_asks() -> None:
     assert str(Bandwidth(np.diag([1e-9, 2.0]))) == "Σ = [[1e-09, 0],\n     [0, 2]], given"
 
 
-def test_the_curve_knows_its_least_and_is_a_table() -> None:
+def test_the_curve_has_its_minimum_and_is_a_table() -> None:
     assert (CURVE.chosen, CURVE.best) == (1.0, 1.25)
     assert Bandwidth(1.0, criterion=CURVE).table() == {"bandwidth": [0.5, 1.0, 2.0], "loss": [np.inf, 1.25, 3.0]}
 
 
-def test_a_bandwidth_that_was_given_has_no_curve() -> None:
+def test_a_given_bandwidth_has_no_curve() -> None:
     for ask in (Bandwidth(1.0).plot, Bandwidth(1.0).table):
         with pytest.raises(BandwidthError, match="not chosen by a criterion"):
             ask()
@@ -152,7 +152,7 @@ def test_the_curve_is_drawn_with_the_choice() -> None:
 
 
 @pytest.mark.parametrize("value", FORMS)
-def test_it_survives_a_pickle(value: object) -> None:
+def test_bandwidths_can_be_pickled(value: object) -> None:
     bandwidth = Bandwidth(value, "isj", 0.5, CURVE)  # type: ignore[arg-type]
     bandwidth.whiten(X)
     again = pickle.loads(pickle.dumps(bandwidth))

@@ -19,17 +19,17 @@ def points(n: int, d: int) -> Array:
 
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_the_order_has_every_point_once(n: int, d: int) -> None:
+def test_the_order_is_a_permutation(n: int, d: int) -> None:
     np.testing.assert_array_equal(np.sort(sort_into_blocks(points(n, d), BLOCK_POINTS)), np.arange(n))
 
 
-def test_on_a_line_blocks_follow_each_other() -> None:
+def test_blocks_of_one_column_are_ordered() -> None:
     X = points(1000, 1)
     assert (np.diff(X[sort_into_blocks(X, 64), 0]) >= 0).all()
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_padding(n: int) -> None:
+def test_blocks_are_padded(n: int) -> None:
     values = np.arange(1.0, n + 1)
     full = pad_blocks(values, -1.0)
     assert full.shape == (-(-n // BLOCK_POINTS), BLOCK_POINTS)
@@ -39,7 +39,7 @@ def test_padding(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("spread", [False, True])
-def test_blocks_know_their_points(n: int, spread: bool) -> None:
+def test_blocks_bound_their_points(n: int, spread: bool) -> None:
     X, rng = points(n, 3), np.random.default_rng(0)
     X, weight, wider = X[sort_into_blocks(X, BLOCK_POINTS)], rng.uniform(0.1, 1, n), rng.uniform(0.5, 2, n)
     blocks = Blocks.of(X, weight, wider if spread else None)
@@ -60,7 +60,7 @@ def test_blocks_know_their_points(n: int, spread: bool) -> None:
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Exponential(), Exponential("product")], ids=repr)
-def test_what_fills_up_is_never_the_nearest(kernel: SmoothingKernel) -> None:
+def test_padding_is_never_the_nearest_point(kernel: SmoothingKernel) -> None:
     """A query on the way to it is as far from all points as one on the other side, and means are of points."""
     sums = KernelSums(kernel, np.array([[0.0, 0.0], [1.0, 1.0]]))
     for away in (1e100, 6e152, 1e153):

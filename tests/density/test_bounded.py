@@ -53,7 +53,9 @@ def integral(density: Density, n: int, reach: float) -> float:
 @pytest.mark.parametrize(("kernel", "sensitivity"), with_widths(KERNELS, (0.0,), (0.5,)), ids=repr)
 @pytest.mark.parametrize("bounds", SUPPORTS)
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
-def test_they_integrate_to_one(kernel: SmoothingKernel, bounds: Any, boundary: str, sensitivity: float) -> None:
+def test_bounded_densities_integrate_to_one(
+    kernel: SmoothingKernel, bounds: Any, boundary: str, sensitivity: float
+) -> None:
     density = bounded(kernel, Bandwidth(0.3, sensitivity=sensitivity), shares(), bounds, boundary)
     assert isinstance(density, Transformed if boundary == "transform" else Reflected)
     off = 2e-3 if kernel.name in ("uniform", "exponential") else 1e-4
@@ -63,7 +65,7 @@ def test_they_integrate_to_one(kernel: SmoothingKernel, bounds: Any, boundary: s
 
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
 @pytest.mark.parametrize("width", [0.2, np.array([0.2, 0.4]), MATRIX])
-def test_they_integrate_to_one_in_the_plane(boundary: str, width: Any) -> None:
+def test_bounded_densities_of_two_columns_integrate_to_one(boundary: str, width: Any) -> None:
     density = bounded(Gaussian(), Bandwidth(width), 0.2 + 0.6 * shares(8, 2), (0, 1), boundary)
     x, w = np.polynomial.legendre.leggauss(80)
     x, w = (x + 1) / 2, w / 2
@@ -75,7 +77,7 @@ def test_they_integrate_to_one_in_the_plane(boundary: str, width: Any) -> None:
     ("kernel", "d", "n", "sensitivity"), with_widths(BOTH_FORMS, (2, 120, 0.0), (2, 120, 0.5), (3, 30, 0.5)), ids=repr
 )
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
-def test_they_integrate_to_one_in_two_and_three_dimensions(
+def test_bounded_densities_of_two_and_three_columns_integrate_to_one(
     kernel: SmoothingKernel, boundary: str, d: int, n: int, sensitivity: float
 ) -> None:
     h = {"gaussian": 0.25, "exponential": 0.1}.get(kernel.name, 0.5)
@@ -89,7 +91,7 @@ def test_they_integrate_to_one_in_two_and_three_dimensions(
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("bounds", SUPPORTS)
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
-def test_draws_and_quantiles(kernel: SmoothingKernel, bounds: Any, boundary: str) -> None:
+def test_samples_and_quantiles_agree_with_the_density(kernel: SmoothingKernel, bounds: Any, boundary: str) -> None:
     density = bounded(kernel, Bandwidth(0.4), shares(), bounds, boundary)
     drawn = density.sample(1500, np.random.default_rng(1))
     assert (drawn >= bounds[0]).all()
@@ -125,8 +127,8 @@ def test_a_conditional_is_the_joint_over_the_marginal(boundary: str, width: Any)
 @pytest.mark.parametrize("bounds", SUPPORTS)
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
 @pytest.mark.parametrize("kernel", [Gaussian(), smoothing_kernel_from("triweight")], ids=repr)
-def test_leaving_out_is_what_the_others_say(bounds: Any, boundary: str, kernel: SmoothingKernel) -> None:
-    """Also of their images: a point does not count its own mirror image."""
+def test_leave_one_out_densities_agree_with_brute_force(bounds: Any, boundary: str, kernel: SmoothingKernel) -> None:
+    """The images of a point are left out too: a point does not count its own mirror image."""
     X, weight = shares(), np.arange(1.0, 11.0)
     left_out = bounded(kernel, Bandwidth(0.3), X, bounds, boundary, weight).log_density_left_out()
     for i in range(len(X)):
@@ -159,7 +161,7 @@ def test_normal_kernels_of_logarithms_are_log_normal() -> None:
 
 @pytest.mark.parametrize(("kernel", "sensitivity"), with_widths(BOTH_FORMS, (0.0,), (0.5,)), ids=repr)
 @pytest.mark.parametrize("width", [0.2, MATRIX], ids=["number", "matrix"])
-def test_images_that_are_passed_over_add_nothing(kernel: SmoothingKernel, width: Any, sensitivity: float) -> None:
+def test_skipped_images_are_negligible(kernel: SmoothingKernel, width: Any, sensitivity: float) -> None:
     X = 0.02 + 0.2 * shares(8, 2)
     density = bounded(kernel, Bandwidth(width, sensitivity=sensitivity), X, [(0, 4), (0, None)], "reflect")
     assert isinstance(density, Reflected)
@@ -183,7 +185,7 @@ def test_a_grid_has_the_density_to_its_error(bounds: Any, boundary: str, kernel:
 
 
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
-def test_a_condition_out_of_reach_is_named_as_it_was_given(boundary: str) -> None:
+def test_a_condition_out_of_reach_is_named_in_original_units(boundary: str) -> None:
     kernel = smoothing_kernel_from("uniform", "product")
     density = bounded(kernel, Bandwidth([0.01, 0.5]), np.array([[0.25, 0.5]]), (0.0, 1.0), boundary)
     with pytest.raises(OutOfReachError, match=r"within reach.*\{0: 0\.75\}"):

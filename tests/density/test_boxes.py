@@ -11,21 +11,21 @@ from mercer.density._boxes import MIN_SORTED_POINTS, bivariate_normal
 
 
 @pytest.mark.parametrize("rho", [-0.99, -0.3, 0.0, 0.5, 0.999])
-def test_two_correlated_normals(rho: float) -> None:
+def test_probabilities_of_two_correlated_normals(rho: float) -> None:
     corners = np.array([[h, k] for h in (-3.0, -1.0, 0.0, 0.5, 2.0) for k in (-2.0, 0.0, 1e-9, 1.5)])
     normal = stats.multivariate_normal([0, 0], [[1, rho], [rho, 1]], maxpts=10**6, abseps=1e-12, releps=1e-12)
     np.testing.assert_allclose(bivariate_normal(*corners.T, rho), normal.cdf(corners), atol=1e-9)
 
 
 @pytest.mark.parametrize("rho", [-0.7, 0.4])
-def test_two_correlated_normals_at_infinity(rho: float) -> None:
+def test_probabilities_of_two_correlated_normals_at_infinity(rho: float) -> None:
     h = np.array([-np.inf, np.inf, np.inf, 0.3, -np.inf])
     k = np.array([0.2, 0.2, np.inf, np.inf, -np.inf])
     expected = [0, stats.norm.cdf(0.2), 1, stats.norm.cdf(0.3), 0]
     np.testing.assert_allclose(bivariate_normal(h, k, rho), expected, atol=1e-15)
 
 
-def test_a_box_far_out_keeps_its_digits() -> None:
+def test_a_box_in_the_far_tail_keeps_its_digits() -> None:
     windows = Windows(Gaussian(), Bandwidth(1.0), np.zeros((1, 1)))
     far = windows.probability(np.array([[10.0]]), np.array([[11.0]]))
     np.testing.assert_allclose(far, stats.norm.sf(10) - stats.norm.sf(11), rtol=1e-12)
@@ -33,7 +33,7 @@ def test_a_box_far_out_keeps_its_digits() -> None:
 
 @pytest.mark.parametrize("weight", [None, np.arange(1.0, 31.0)])
 @pytest.mark.parametrize("d", [1, 2])
-def test_boxes_are_those_of_scipy(d: int, weight: np.ndarray | None) -> None:
+def test_probabilities_of_boxes_agree_with_scipy(d: int, weight: np.ndarray | None) -> None:
     X = np.random.default_rng(0).normal(size=(30, d)) @ np.array([[1.0, 0.6], [0.0, 0.8]])[:d, :d]
     kde = stats.gaussian_kde(X.T, weights=weight)
     low, high = np.full(d, -0.7), np.full(d, 0.9)

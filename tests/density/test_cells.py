@@ -21,7 +21,7 @@ def cells(d: int) -> HistogramCells:
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_it_integrates_to_one(d: int) -> None:
+def test_the_density_of_cells_integrates_to_one(d: int) -> None:
     density = cells(d)
     volumes = np.ones(())
     for axis in density.axes:
@@ -53,7 +53,7 @@ def test_quantiles_invert_the_distribution_function_and_skip_empty_bins() -> Non
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_draws_fall_into_cells_as_often_as_they_should(d: int) -> None:
+def test_samples_fall_into_cells_with_their_probabilities(d: int) -> None:
     density = cells(d)
     X = density.sample(20_000, np.random.default_rng(3))
     assert X.shape == (20_000, d)
@@ -63,14 +63,14 @@ def test_draws_fall_into_cells_as_often_as_they_should(d: int) -> None:
     assert (np.abs(counts - expected) <= 5 * np.sqrt(expected) + 1e-9).all()
 
 
-def test_a_draw_never_rounds_into_the_next_cell() -> None:
+def test_a_sample_never_rounds_into_the_next_cell() -> None:
     step = 2e-8  # near 10⁸ a bin has two numbers in it
     axis = BinAxis.given([1e8, 1e8 + step, 1e8 + 2 * step])
     density = HistogramCells([axis], np.array([1.0, 0.0]))
     assert np.isfinite(density.log_density(density.sample(1000, np.random.default_rng(0)))).all()
 
 
-def test_marginals_sum_the_others_out_in_the_order_asked_for() -> None:
+def test_marginals_sum_over_the_other_columns_in_the_requested_order() -> None:
     density = cells(3)
     one, two = density.marginal([1]), density.marginal([2, 0])
     np.testing.assert_allclose(one.counts, density.counts.sum(axis=(0, 2)))

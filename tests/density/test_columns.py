@@ -31,7 +31,7 @@ def frame(library: Any, n: int = 60, seed: int = 0) -> tuple[Any, Array]:
 
 
 def with_codes(x: Array, colour: Array) -> Array:
-    """x, and beside it the numbers of colours."""
+    """Return x together with the numbers of colours."""
     return np.column_stack([x, [COLOURS.tolist().index(name) for name in colour]])
 
 
@@ -49,7 +49,7 @@ def test_columns_by_name_position_and_type_are_the_same(library: Any) -> None:
         assert_array_equal(other, found[0])
 
 
-def test_libraries_and_types_of_categories_make_no_difference() -> None:
+def test_libraries_and_category_types_do_not_matter() -> None:
     X, y = frame(pd.DataFrame)
     expected = NadarayaWatson(bandwidth=0.4, mismatch=0.1, categorical="auto").fit(X, y).predict(X)
     polars = frame(pl.DataFrame)[0]
@@ -60,7 +60,7 @@ def test_libraries_and_types_of_categories_make_no_difference() -> None:
         assert_allclose(fitted.predict(other), expected, rtol=1e-13)
 
 
-def test_codes_are_categories_if_they_are_said_to_be() -> None:
+def test_codes_are_categories_if_declared() -> None:
     x, colour, _, y = draw()
     X = with_codes(x, colour)
     named = NadarayaWatson(bandwidth=0.4, mismatch=0.2, categorical=["c"]).fit(pd.DataFrame({"x": x, "c": colour}), y)
@@ -68,7 +68,7 @@ def test_codes_are_categories_if_they_are_said_to_be() -> None:
     assert_allclose(named.predict(pd.DataFrame({"x": x, "c": colour})), coded.predict(X), rtol=1e-13)
 
 
-def test_without_categories_auto_is_plain() -> None:
+def test_without_categories_auto_has_no_effect() -> None:
     X = np.random.default_rng(0).normal(size=(30, 2))
     plain = NadarayaWatson().fit(X, X[:, 0])
     auto = NadarayaWatson(categorical="auto").fit(X, X[:, 0])
@@ -83,7 +83,7 @@ def test_mismatch_is_chosen_with_the_bandwidth() -> None:
     X, y = frame(pd.DataFrame, 150)
     fitted = NadarayaWatson(categorical="auto").fit(X, y)
     colour, whether = fitted.mismatch_
-    assert colour < 0.02  # tells colours apart
+    assert colour < 0.02  # distinguishes colours
     assert whether > 0.2  # says nothing
     assert fitted.bandwidth_choice_.error < 0.05
     without = NadarayaWatson().fit(X[["x"]], y)
@@ -103,7 +103,7 @@ def test_mismatch_is_chosen_for_a_given_bandwidth() -> None:
 @pytest.mark.parametrize("model", [NadarayaWatson, LocalLinear])
 @pytest.mark.parametrize("mismatch", [0.2, 0.0, [0.3, 0.5]])
 @pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
-def test_predictions_without_each_row_are_those_of_refits(model: Any, mismatch: Any, kernel: str) -> None:
+def test_leave_one_out_predictions_agree_with_refits(model: Any, mismatch: Any, kernel: str) -> None:
     X, y = frame(pd.DataFrame, 40)
     fitted = model(kernel, 0.8, categorical="auto", mismatch=mismatch).fit(X, y)
     weights = fitted.weights(X)
@@ -115,7 +115,7 @@ def test_predictions_without_each_row_are_those_of_refits(model: Any, mismatch: 
         assert_allclose(fitted.leave_one_out_predictions_[i], refit.predict(X.iloc[[i]])[0], atol=1e-9)
 
 
-def test_a_level_never_seen_leaves_the_answer_to_the_other_columns() -> None:
+def test_an_unseen_level_leaves_the_prediction_to_the_other_columns() -> None:
     x, colour, _, y = draw()
     X = pd.DataFrame({"x": x, "colour": colour})
     fitted = NadarayaWatson(bandwidth=0.4, categorical="auto", mismatch=0.0).fit(X, y)
@@ -137,7 +137,7 @@ def test_categories_alone_give_the_means_of_their_cells(model: Any) -> None:
     assert chosen.mismatch_[0] < 0.1
 
 
-def test_slopes_are_those_of_numbers() -> None:
+def test_slopes_are_given_for_numerical_columns_only() -> None:
     x, colour, _, _ = draw()
     X = pd.DataFrame({"colour": colour, "x": x})
     y = 3 * x + (colour == "red")
@@ -147,7 +147,7 @@ def test_slopes_are_those_of_numbers() -> None:
 
 
 @pytest.mark.parametrize("model", [NadarayaWatson, LocalLinear])
-def test_a_level_of_rows_of_weight_zero_was_never_there(model: Any) -> None:
+def test_a_level_of_rows_of_weight_zero_has_no_effect(model: Any) -> None:
     X, y = frame(pd.DataFrame)
     kept = X["colour"] != "green"
     weighted = model(bandwidth=0.5, categorical="auto", mismatch=0.2).fit(X, y, kept.astype(float))
@@ -158,7 +158,7 @@ def test_a_level_of_rows_of_weight_zero_was_never_there(model: Any) -> None:
 
 
 @pytest.mark.parametrize("way", ["nearest", "mean"])
-def test_out_of_reach_those_that_agree_in_most_categories_are_nearest(way: str) -> None:
+def test_out_of_reach_rows_that_agree_in_most_categories_are_nearest(way: str) -> None:
     X = pd.DataFrame({"x": [0.0, 1.0, 9.0, 10.0], "colour": ["red", "blue", "red", "blue"]})
     y = np.array([1.0, 2.0, 3.0, 6.0])
     fitted = NadarayaWatson("uniform", 0.5, categorical="auto", mismatch=0.0, out_of_reach=way).fit(X, y)
@@ -168,7 +168,7 @@ def test_out_of_reach_those_that_agree_in_most_categories_are_nearest(way: str) 
     assert_allclose(fitted.leave_one_out_predictions_, left_out)
 
 
-def test_votes_by_categories() -> None:
+def test_classes_are_predicted_from_categories() -> None:
     X, _ = frame(pd.DataFrame)
     fitted = NadarayaWatsonClassifier(categorical="auto").fit(X[["x", "whether"]], X["colour"])
     assert_allclose(fitted.predict_proba(X[["x", "whether"]]).sum(axis=1), 1.0)
@@ -179,7 +179,7 @@ def test_votes_by_categories() -> None:
 # Others.
 
 
-def test_statsmodels_says_the_same() -> None:
+def test_predictions_agree_with_statsmodels() -> None:
     """Only of local means: its local lines have slopes along the codes of categories, which have no order."""
     x, colour, _, y = draw(40)
     X = with_codes(x, colour)
@@ -210,7 +210,7 @@ def with_gap(X: pd.DataFrame, column: str) -> pd.DataFrame:
     return X
 
 
-def test_bad_columns_are_named() -> None:
+def test_invalid_columns_are_named() -> None:
     X, y = frame(pd.DataFrame)
     with pytest.raises(ColumnTypeError, match=r"'colour'.*categorical"):
         NadarayaWatson(categorical=["whether"]).fit(X, y)
@@ -236,7 +236,7 @@ def test_a_mismatch_out_of_range_is_refused(mismatch: Any) -> None:
         NadarayaWatson(bandwidth=1.0, mismatch=mismatch, categorical="auto").fit(X, y)
 
 
-def test_a_category_of_one_level_makes_no_difference() -> None:
+def test_a_category_of_one_level_has_no_effect() -> None:
     x, _, _, y = draw()
     X = pd.DataFrame({"x": x, "only": ["this"] * 60})
     fitted = NadarayaWatson(bandwidth=0.4, categorical="auto").fit(X, y)

@@ -46,7 +46,7 @@ def refits(X: np.ndarray, weight: np.ndarray | None, kernel: SmoothingKernel, ba
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("value", FORMS, ids=["one", "axes", "matrix"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_closed_forms_are_brute_force(kernel: SmoothingKernel, value: Any, weighted: bool) -> None:
+def test_closed_forms_agree_with_brute_force(kernel: SmoothingKernel, value: Any, weighted: bool) -> None:
     weight = RNG.uniform(0.5, 2, size=50) if weighted else None
     # wide enough that no point is isolated
     bandwidth = Bandwidth(value).scaled(3 if kernel.reach < 2 else 1)
@@ -59,7 +59,7 @@ def test_closed_forms_are_brute_force(kernel: SmoothingKernel, value: Any, weigh
 
 
 @pytest.mark.parametrize("kernel", [*KERNELS, Uniform()], ids=repr)
-def test_the_integral_of_the_square_is_that(kernel: SmoothingKernel) -> None:
+def test_the_integral_of_the_square_agrees_with_quadrature(kernel: SmoothingKernel) -> None:
     weight = RNG.uniform(0.5, 2, size=len(LINE))
     windows = Windows(kernel, Bandwidth(0.7), LINE, weight)
     breaks = np.unique(np.concatenate([LINE - 0.7, LINE, LINE + 0.7]))
@@ -75,7 +75,7 @@ def test_the_integral_of_the_square_is_that(kernel: SmoothingKernel) -> None:
 @pytest.mark.parametrize(("rule", "theirs"), [(LikelihoodCV(), "cv_ml"), (LeastSquaresCV(), "cv_ls")])
 @pytest.mark.parametrize("X", [LINE, PLANE], ids=["line", "plane"])
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_choices_are_those_of_statsmodels(rule: Any, theirs: str, X: np.ndarray) -> None:
+def test_choices_agree_with_statsmodels(rule: Any, theirs: str, X: np.ndarray) -> None:
     other = KDEMultivariate(X, "c" * X.shape[1], bw=theirs).bw
     chosen = rule.choose(X, None, Gaussian())
     np.testing.assert_allclose(np.ravel(chosen.value), other, rtol=2e-3)
@@ -85,7 +85,7 @@ def test_choices_are_those_of_statsmodels(rule: Any, theirs: str, X: np.ndarray)
 @pytest.mark.parametrize("rule", [LikelihoodCV, LeastSquaresCV])
 @pytest.mark.parametrize("shape", ["one", "axes", "matrix"])
 @pytest.mark.parametrize("kernel", [Gaussian(), Epanechnikov("product")], ids=repr)
-def test_the_choice_is_the_best_there_is_nearby(rule: Any, shape: Any, kernel: SmoothingKernel) -> None:
+def test_the_choice_is_a_local_minimum(rule: Any, shape: Any, kernel: SmoothingKernel) -> None:
     weight = RNG.uniform(0.5, 2, size=50)
     chosen = rule(shape).choose(PLANE, weight, kernel)
     at = rule().value(chosen, PLANE, weight, kernel)
@@ -99,7 +99,7 @@ def test_the_choice_is_the_best_there_is_nearby(rule: Any, shape: Any, kernel: S
 
 
 @pytest.mark.parametrize("rule", [LikelihoodCV(), LeastSquaresCV()], ids=repr)
-def test_slopes_are_finite_differences(rule: Any) -> None:
+def test_slopes_agree_with_finite_differences(rule: Any) -> None:
     weight, step = RNG.uniform(0.5, 2, size=50), 1e-5
 
     def at(logs: np.ndarray) -> Windows:
@@ -112,14 +112,14 @@ def test_slopes_are_finite_differences(rule: Any) -> None:
         assert slope[axis] == pytest.approx((rule._value(at(e)) - rule._value(at(-e))) / (2 * step), rel=1e-6)
 
 
-def test_own_widths_for_axes_are_better_than_a_common_factor() -> None:
+def test_widths_per_column_are_better_than_a_common_factor() -> None:
     X = np.column_stack([np.repeat([0.0, 50.0], 40) + RNG.normal(size=80), RNG.normal(size=80)])
     common, own = (LikelihoodCV(shape).choose(X, None, Gaussian()).criterion for shape in ("matrix", "axes"))
     assert own.best < common.best - 0.1  # type: ignore[union-attr, operator]
 
 
 @pytest.mark.parametrize("rule", [LikelihoodCV(), LeastSquaresCV()], ids=repr)
-def test_the_curve_is_all_that_was_tried(rule: Any) -> None:
+def test_the_curve_has_all_evaluated_bandwidths(rule: Any) -> None:
     chosen = rule.choose(LINE, None, Gaussian())
     curve = chosen.criterion
     assert (np.diff(curve.widths) > 0).all()
@@ -131,7 +131,7 @@ def test_the_curve_is_all_that_was_tried(rule: Any) -> None:
     assert list(rule.choose(PLANE, None, Gaussian()).table()) == ["times silverman-scaled", rule.criterion]
 
 
-def test_lonely_points_make_the_likelihood_of_compact_kernels_zero_not_nan() -> None:
+def test_isolated_points_make_the_likelihood_of_compact_kernels_zero_not_nan() -> None:
     X = np.append(LINE, 500.0)[:, None]
     assert LikelihoodCV().value(Bandwidth(1.0), X, None, Epanechnikov()) == np.inf
     assert np.isfinite(LeastSquaresCV().value(Bandwidth(1.0), X, None, Epanechnikov()))
@@ -143,7 +143,7 @@ def test_lonely_points_make_the_likelihood_of_compact_kernels_zero_not_nan() -> 
 
 @pytest.mark.parametrize("rule", [LikelihoodCV(), LeastSquaresCV()], ids=repr)
 @pytest.mark.parametrize("kernel", [Gaussian(), Epanechnikov()], ids=repr)
-def test_rounded_numbers_are_refused_with_their_count(rule: Any, kernel: SmoothingKernel) -> None:
+def test_rounded_data_are_refused_with_the_number_of_ties(rule: Any, kernel: SmoothingKernel) -> None:
     X = np.repeat(np.arange(10.0), 20)[:, None]
     with pytest.raises(
         BandwidthError, match=r"200 of 200 points are repeated, so that .*-cv would choose.*silverman-scaled"
@@ -152,12 +152,12 @@ def test_rounded_numbers_are_refused_with_their_count(rule: Any, kernel: Smoothi
 
 
 @pytest.mark.parametrize("rule", [LikelihoodCV(), LeastSquaresCV()], ids=repr)
-def test_a_few_repeated_points_do_no_harm(rule: Any) -> None:
+def test_a_few_repeated_points_are_accepted(rule: Any) -> None:
     X = np.vstack([LINE, LINE[:3]])
     assert rule.choose(X, None, Gaussian()).value == pytest.approx(rule.choose(LINE, None, Gaussian()).value, rel=0.3)
 
 
-def test_ties_drive_least_squares_to_zero_exactly_when_it_is_said() -> None:
+def test_least_squares_with_ties_are_refused_exactly_if_the_minimum_is_at_zero() -> None:
     """The sign of the coefficient of 1/h decides; it is tried on both sides."""
     distinct, sides = RNG.normal(size=(40, 1)), set()
     for repeated in range(0, 40, 4):
@@ -172,13 +172,13 @@ def test_ties_drive_least_squares_to_zero_exactly_when_it_is_said() -> None:
     assert sides == {False, True}
 
 
-def test_points_almost_on_top_of_each_other_are_an_error_too() -> None:
+def test_nearly_equal_points_are_an_error_too() -> None:
     X = np.concatenate([LINE, LINE + 1e-12])
     with pytest.raises(BandwidthError, match="keeps falling as kernels become narrower"):
         LikelihoodCV().choose(X, None, Gaussian())
 
 
-def test_much_data_get_nearly_what_is_best() -> None:
+def test_large_samples_get_a_nearly_optimal_bandwidth() -> None:
     X = RNG.normal(size=(1500, 1))
     best = (4 / (3 * 1500)) ** 0.2
     assert LikelihoodCV().choose(X, None, Gaussian()).value == pytest.approx(best, rel=0.35)
@@ -204,7 +204,7 @@ def test_all_of_many_points_are_evaluated_less_often_with_one_result(rule: Any, 
 
 
 @pytest.mark.parametrize("rule", [LikelihoodCV, LeastSquaresCV])
-def test_of_kernels_without_slopes_many_points_choose_a_multiple(rule: Any) -> None:
+def test_kernels_without_slopes_choose_a_multiple_on_many_points(rule: Any) -> None:
     X = RNG.normal(size=(300, 2)) * [1.0, 30.0]
     thorough = rule().choose(X, None, Epanechnikov())
     quick = sampling(rule, 150).choose(X, None, Epanechnikov())
@@ -215,14 +215,14 @@ def test_of_kernels_without_slopes_many_points_choose_a_multiple(rule: Any) -> N
     assert quick.criterion.best == pytest.approx(thorough.criterion.best, rel=0.02)
 
 
-def test_where_a_sample_has_no_minimum_all_points_are_searched() -> None:
+def test_all_points_are_searched_if_a_sample_has_no_minimum() -> None:
     X = np.concatenate([np.repeat(LINE, 4, axis=0), RNG.normal(20, 1, size=(40, 1))])
     thorough = LikelihoodCV().choose(X, None, Gaussian())
     quick = sampling(LikelihoodCV, 5).choose(X, None, Gaussian())
     assert quick.value == pytest.approx(thorough.value, rel=1e-3)
 
 
-def test_the_likelihood_of_a_kernel_that_jumps_is_greatest_where_it_comes_to_reach_a_pair() -> None:
+def test_the_likelihood_of_a_discontinuous_kernel_is_largest_where_it_reaches_another_pair() -> None:
     for seed in range(12):
         rng = np.random.default_rng(seed)
         X = 20 * rng.standard_t(3, size=(int(rng.integers(5, 30)), 1))
@@ -236,7 +236,7 @@ def test_the_likelihood_of_a_kernel_that_jumps_is_greatest_where_it_comes_to_rea
 
 @pytest.mark.parametrize("kernel", [Uniform(), Epanechnikov(), Triangular()], ids=str)
 @pytest.mark.parametrize("rule", [LikelihoodCV(), LeastSquaresCV()], ids=str)
-def test_of_several_minima_of_few_points_the_least_is_found(rule: Any, kernel: SmoothingKernel) -> None:
+def test_the_global_minimum_of_few_points_is_found(rule: Any, kernel: SmoothingKernel) -> None:
     """Up to the steps in which it is looked for, which a criterion that jumps may fall between."""
     for seed in range(12):
         rng = np.random.default_rng(seed)

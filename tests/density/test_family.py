@@ -16,7 +16,7 @@ CODES = np.arange(60) % 2
 STATISTIC = StoredRows.zero(2, 2).update(X, CODES)
 
 
-def test_densities_are_those_of_kernels_around_the_values_of_the_class():
+def test_densities_agree_with_kernels_around_the_values_of_the_class():
     parameters = Parzen(bandwidth=0.4).fit(STATISTIC)
     np.testing.assert_array_equal(parameters.bandwidth, 0.4)
     at = np.linspace(-3, 5, 9)
@@ -27,7 +27,7 @@ def test_densities_are_those_of_kernels_around_the_values_of_the_class():
             np.testing.assert_allclose(log_p[:, c, j], np.log(expected), rtol=1e-10)
 
 
-def test_the_rule_is_asked_class_by_class_and_column_by_column():
+def test_the_rule_is_applied_to_each_class_and_column():
     bandwidth = Parzen(bandwidth="scott-scaled").fit(STATISTIC).bandwidth
     for c in range(2):
         for j in range(2):
@@ -36,14 +36,14 @@ def test_the_rule_is_asked_class_by_class_and_column_by_column():
 
 
 @pytest.mark.parametrize("shape", ["one", "axes", "matrix"])
-def test_bandwidths_are_told_in_the_units_of_the_column(shape):
-    """Also for a rule that chooses a matrix, which holds squares."""
+def test_bandwidths_are_in_the_units_of_the_column(shape):
+    """Rules that choose a matrix, which holds squares, give the same bandwidths."""
     bandwidth = Parzen(bandwidth=Scott(shape=shape)).fit(STATISTIC).bandwidth
     np.testing.assert_allclose(bandwidth, Parzen(bandwidth="scott-scaled").fit(STATISTIC).bandwidth)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (5, 1, 1), (5, 2, 2), (1, 2), (3, 5, 1, 2)])
-def test_values_of_any_shape_meet_the_windows_of_their_place(shape):
+def test_values_of_any_shape_broadcast_against_the_parameters(shape):
     family = Parzen(bandwidth=0.4)
     parameters = family.fit(STATISTIC)
     x = RNG.normal(size=shape)
@@ -57,7 +57,7 @@ def test_values_of_any_shape_meet_the_windows_of_their_place(shape):
         assert log_p[place] == pytest.approx(expected, rel=1e-12)
 
 
-def test_what_is_missing_is_left_out_and_integrated_out():
+def test_missing_values_are_left_out_of_the_fit_and_integrated_out():
     gaps = np.where(RNG.random(X.shape) < 0.3, np.nan, X)
     family = Parzen(bandwidth=0.3)
     parameters = family.fit(StoredRows.zero(1, 2).update(gaps, np.zeros(60, dtype=int)))
@@ -79,7 +79,7 @@ def test_equal_values_share_a_window():
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov", "exponential"])
-def test_draws_have_the_density(kernel):
+def test_samples_follow_the_density(kernel):
     family = Parzen(kernel, bandwidth=0.5)
     parameters = family.fit(STATISTIC)
     draws = family.sample(parameters, 2000, np.random.default_rng(1))
@@ -94,7 +94,7 @@ def test_draws_have_the_density(kernel):
             assert law.pvalue > 0.001
 
 
-def test_a_class_without_values_takes_those_of_all():
+def test_a_class_without_values_uses_those_of_all_classes():
     codes = np.zeros(60, dtype=int)
     family = Parzen(bandwidth=0.4)
     parameters = family.fit(StoredRows.zero(2, 2).update(X, codes))
@@ -102,7 +102,7 @@ def test_a_class_without_values_takes_those_of_all():
     np.testing.assert_array_equal(log_p[0], log_p[1])
 
 
-def test_nothing_seen_is_nothing_said():
+def test_without_values_the_log_density_is_zero():
     parameters = Parzen().fit(StoredRows.zero(2, 1))
     np.testing.assert_array_equal(Parzen().log_density(np.array([3.0]), parameters), np.zeros((2, 1)))
     assert np.isnan(parameters.bandwidth).all()
@@ -117,7 +117,7 @@ def test_equal_families_compare_equal():
     assert repr(Parzen()) == "Parzen(kernel='gaussian', bandwidth='silverman-scaled')"
 
 
-def test_what_it_has_not_is_said():
+def test_operations_of_exponential_families_are_refused():
     for ask in (Parzen().sufficient, Parzen().log_partition, Parzen().from_mean, lambda x: Parzen().link):
         with pytest.raises(FamilyError, match="not an exponential family"):
             ask(np.zeros(1))
@@ -127,7 +127,7 @@ def test_what_it_has_not_is_said():
         _ = Parzen().row_loss
 
 
-def test_bad_parameters_are_named():
+def test_invalid_parameters_are_named():
     with pytest.raises(BandwidthError, match="one number"):
         Parzen(bandwidth=[1.0, 2.0])
     with pytest.raises(BandwidthError, match="above 0"):

@@ -62,7 +62,7 @@ def arranged(how: str, n: int, span: float, spacing: float, shift: Array, rng: n
     weighted=st.booleans(),
     seed=st.integers(0, 1 << 16),
 )
-def test_the_error_is_at_most_what_the_plan_says(
+def test_the_error_is_within_the_bound_of_the_plan(
     order: int, d: int, how: str, span: float, weighted: bool, seed: int
 ) -> None:
     rng, error = np.random.default_rng(seed), max(ERRORS[order], 1e-6 if d == 3 else 0.0)
@@ -79,7 +79,7 @@ def test_the_error_is_at_most_what_the_plan_says(
 
 
 @pytest.mark.parametrize("order", SPLINE_ORDERS)
-def test_the_bound_is_not_far_from_the_error(order: int) -> None:
+def test_the_bound_is_close_to_the_error(order: int) -> None:
     """For points at one place, of any phase: otherwise the bound would be wasteful, and a test of it weak."""
     chosen = forced(order, np.array([3.0]), ERRORS[order])
     worst = 0.0
@@ -106,7 +106,7 @@ def test_a_higher_order_has_a_smaller_error() -> None:
 
 @pytest.mark.parametrize("error", [1e-2, 1e-5, 1e-9, 1e-13])
 @pytest.mark.parametrize("d", [1, 2])
-def test_plans_keep_the_error_that_is_asked_for(error: float, d: int) -> None:
+def test_plans_meet_the_requested_error(error: float, d: int) -> None:
     chosen = plan_grid(10**5, 10**4, np.full(d, 12.0), error)
     assert chosen is not None
     assert chosen.error <= error
@@ -116,14 +116,14 @@ def test_plans_keep_the_error_that_is_asked_for(error: float, d: int) -> None:
     assert (np.array(chosen.cells) >= least).all(), "splines do not reach over the ends"
 
 
-def test_an_error_below_rounding_is_taken_for_rounding() -> None:
+def test_an_error_below_rounding_is_raised_to_rounding() -> None:
     assert plan_grid(100, 100, np.array([5.0]), 0.0) == plan_grid(
         100, 100, np.array([5.0]), fourier_sums.LEAST_GRID_ERROR
     )
 
 
 @pytest.mark.parametrize("spans", [[1e12], [1e5, 1e5], [900.0, 900.0, 900.0]])
-def test_there_is_no_plan_if_the_grid_would_be_too_large(spans: list[float]) -> None:
+def test_no_plan_is_made_if_the_grid_would_be_too_large(spans: list[float]) -> None:
     assert plan_grid(10**6, 10**6, np.array(spans), 1e-6) is None
 
 
@@ -142,7 +142,7 @@ def test_more_points_than_a_part_and_any_number_of_threads(d: int) -> None:
     assert np.abs(answers[0][:20] - few).max() <= chosen.error * weight.sum()
 
 
-def test_far_from_zero_nothing_is_lost() -> None:
+def test_points_far_from_zero_lose_no_accuracy() -> None:
     rng = np.random.default_rng(0)
     X, low = rng.uniform(0, 4, (50, 1)), np.array([1e8])
     chosen = forced(8, np.array([4.0]), 1e-6)

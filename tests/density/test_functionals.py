@@ -14,7 +14,7 @@ RNG = np.random.default_rng(2)
 @pytest.mark.parametrize("columns", [1, 2, 3])
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_cosines_of_bins_are_sums_over_pairs(columns: int, order: int, weighted: bool) -> None:
+def test_cosine_sums_of_bins_agree_with_sums_over_pairs(columns: int, order: int, weighted: bool) -> None:
     points = RNG.normal(size=(300, columns))
     share = RNG.dirichlet(np.ones(300)) if weighted else None
     exact = PairFunctional(points, share)(order, 0.5)
@@ -23,7 +23,7 @@ def test_cosines_of_bins_are_sums_over_pairs(columns: int, order: int, weighted:
     )
 
 
-def test_pairs_on_the_line_are_derivatives_of_the_gaussian() -> None:
+def test_sums_over_pairs_in_one_dimension_are_derivatives_of_the_gaussian() -> None:
     x, g = RNG.normal(size=40), 0.4
     u = np.subtract.outer(x, x) / g
     fourth = (u**4 - 6 * u**2 + 3) * norm.pdf(u) / g**5
@@ -31,7 +31,7 @@ def test_pairs_on_the_line_are_derivatives_of_the_gaussian() -> None:
 
 
 @pytest.mark.parametrize("columns", [1, 2, 4])
-def test_pairs_are_laplacians_by_finite_differences(columns: int) -> None:
+def test_sums_over_pairs_agree_with_finite_difference_laplacians(columns: int) -> None:
     """The Gaussian obeys the heat equation: Δφ_g = 2 ∂φ_g/∂(g²)."""
     points, g, step = RNG.normal(size=(30, columns)), 0.7, 1e-5
     pairs = PairFunctional(points, None)
@@ -59,7 +59,7 @@ def test_bins_keep_weights_and_means(columns: int) -> None:
     np.testing.assert_allclose(means, share @ points, rtol=1e-12)
 
 
-def test_blocks_make_no_difference() -> None:
+def test_blocks_do_not_change_the_result() -> None:
     points = RNG.normal(size=(500, 2))
     blocks = PairFunctional(points, None, block_size=700)(2, 0.5)
     np.testing.assert_allclose(blocks, PairFunctional(points, None)(2, 0.5), rtol=1e-12)

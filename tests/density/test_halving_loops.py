@@ -27,7 +27,7 @@ def volume(X: Array, order: Array, size: int) -> float:
     values=st.integers(1, 40),
     seed=st.integers(0, 1000),
 )
-def test_every_point_is_there_once_however_many_are_equal(n: int, d: int, size: int, values: int, seed: int) -> None:
+def test_every_point_occurs_once_even_with_ties(n: int, d: int, size: int, values: int, seed: int) -> None:
     X = np.random.default_rng(seed).integers(0, values, (n, d)).astype(float)
     np.testing.assert_array_equal(np.sort(halve(X, size)), np.arange(n))
 
@@ -40,7 +40,7 @@ def assert_apart(ordered: Array, size: int) -> None:
 
 
 @given(n=st.integers(1, 900), size=st.integers(1, 100), values=st.sampled_from([1, 3, 1 << 30]))
-def test_on_a_line_parts_do_not_overlap(n: int, size: int, values: int) -> None:
+def test_parts_do_not_overlap_in_one_dimension(n: int, size: int, values: int) -> None:
     X = np.random.default_rng(n).integers(0, values, (n, 1)).astype(float)
     assert_apart(X[halve(X, size), 0], size)
 
@@ -61,7 +61,7 @@ def test_the_longest_side_is_cut_first() -> None:
 @given(
     keys=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=80), share=st.floats(0, 0.999)
 )
-def test_selection(keys: list[float], share: float) -> None:
+def test_selection_agrees_with_sorting(keys: list[float], share: float) -> None:
     held, order, place = np.array(keys), np.arange(len(keys)), int(share * len(keys))
     _select(held, order, 0, len(keys) - 1, place)
     np.testing.assert_array_equal(np.array(keys)[order], held)
@@ -70,14 +70,14 @@ def test_selection(keys: list[float], share: float) -> None:
     assert (held[place:] >= held[place]).all()
 
 
-def test_no_point_and_no_dimension_too_many() -> None:
+def test_empty_and_high_dimensional_inputs_are_accepted() -> None:
     assert halve(np.empty((0, 3)), 4).tolist() == []
     wide = np.random.default_rng(0).normal(size=(9, 50))
     np.testing.assert_array_equal(np.sort(halve(wide, 2)), np.arange(9))
 
 
 @pytest.mark.parametrize("arranged", ["ascending", "descending", "organ pipe", "equal"])
-def test_arrangements_that_slow_down_selection_are_put_in_order_too(arranged: str) -> None:
+def test_adversarial_arrangements_are_sorted_too(arranged: str) -> None:
     n = 20_000
     keys = {
         "ascending": np.arange(n),

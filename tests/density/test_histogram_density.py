@@ -41,7 +41,7 @@ class OfAnyColumns(HistogramDensity):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_without_its_limit_of_columns_it_passes_every_check_of_scikit_learn() -> None:
+def test_it_passes_every_check_of_scikit_learn_except_for_its_column_limit() -> None:
     OfAnyColumns.__name__ = "HistogramDensity"
     results = check_estimator(OfAnyColumns(bins=1), on_fail="raise", on_skip=None)
     assert sum(result["status"] == "passed" for result in results) > 40
@@ -56,7 +56,7 @@ def X() -> np.ndarray:
 @pytest.mark.parametrize("bins", [7, "scott", "knuth", Width(0.5), [-9.0, -1.0, 0.0, 0.5, 9.0]], ids=str)
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_density_is_numpys_at_the_same_edges(X: np.ndarray, bins: Any, d: int, weighted: bool) -> None:
+def test_the_density_agrees_with_numpy_at_the_same_edges(X: np.ndarray, bins: Any, d: int, weighted: bool) -> None:
     bins = [bins] * d if isinstance(bins, list) else bins
     weight = np.random.default_rng(1).uniform(0, 2, len(X)) if weighted else None
     model = HistogramDensity(bins).fit(X[:, :d], sample_weight=weight)
@@ -71,7 +71,7 @@ def test_the_density_is_numpys_at_the_same_edges(X: np.ndarray, bins: Any, d: in
 
 
 @pytest.mark.parametrize("rule", ["auto", "fd", "scott", "sturges", "doane"])
-def test_edges_of_one_column_are_numpys(X: np.ndarray, rule: str) -> None:
+def test_edges_of_one_column_agree_with_numpy(X: np.ndarray, rule: str) -> None:
     np.testing.assert_allclose(
         HistogramDensity(rule).fit(X[:, :1]).edges_[0], np.histogram_bin_edges(X[:, 0], rule), rtol=1e-14
     )
@@ -95,7 +95,7 @@ def test_each_column_may_have_its_own_bins(X: np.ndarray) -> None:
     assert HistogramDensity(np.array([-9, 0, 9])).fit(X[:, :1]).counts_.shape == (2,)
 
 
-def test_beyond_the_edges_and_in_empty_cells_there_is_nothing() -> None:
+def test_the_density_is_zero_beyond_the_edges_and_in_empty_cells() -> None:
     model = HistogramDensity([0.0, 1.0, 2.0, 3.0]).fit([[0.5], [2.5]])
     np.testing.assert_array_equal(
         model.log_density([[-1.0], [1.5], [3.0], [3.1]]), [-np.inf, -np.inf, np.log(0.5), -np.inf]
@@ -113,7 +113,7 @@ def test_beyond_the_edges_and_in_empty_cells_there_is_nothing() -> None:
     st.lists(st.integers(-60, 60), min_size=1, max_size=30),
     st.sampled_from([3, "sturges", Width(2.5), Width(1.0, origin=0.5)]),
 )
-def test_parts_equal_the_whole_and_what_is_forgotten_was_never_there(
+def test_partial_fits_agree_with_one_fit_and_forgetting_undoes_them(
     first: list[int], second: list[int], bins: Any
 ) -> None:
     A, B = (np.array(values, dtype=float)[:, None] for values in (first, second))
@@ -155,7 +155,7 @@ def test_weights_are_forgotten_exactly(X: np.ndarray) -> None:
     np.testing.assert_array_equal(model.counts_ > 0, before > 0)
 
 
-def test_a_row_of_weight_two_is_two_rows_and_one_of_weight_zero_none(X: np.ndarray) -> None:
+def test_a_row_of_weight_two_counts_twice_and_one_of_weight_zero_not_at_all(X: np.ndarray) -> None:
     weight = np.random.default_rng(0).integers(0, 3, len(X))
     extreme = np.vstack([X, [[1e9, 0, 0]]])
     weighted = HistogramDensity(5).fit(extreme, sample_weight=np.append(weight, 0))
@@ -179,7 +179,7 @@ def test_different_edges_cannot_be_merged(X: np.ndarray) -> None:
         model.merge(OfAnyColumns(3).fit(X))
 
 
-def test_forgetting_what_was_never_seen() -> None:
+def test_forgetting_rows_that_were_not_learnt_is_refused() -> None:
     model = HistogramDensity([0.0, 1.0, 2.0]).fit([[0.5], [1.5]])
     with pytest.raises(UnseenRowsError, match=r"'x0' is 7 in row 1.*none can be forgotten"):
         model.forget([[0.5], [7.0]])
@@ -193,7 +193,7 @@ def test_forgetting_what_was_never_seen() -> None:
 # What else a density can do.
 
 
-def test_quantiles_the_distribution_function_and_draws(X: np.ndarray) -> None:
+def test_quantiles_distribution_function_and_samples_agree(X: np.ndarray) -> None:
     model = HistogramDensity().fit(X[:, :1])
     q = np.linspace(0.01, 0.99, 9)
     np.testing.assert_allclose(model.cdf(model.quantile(q)[:, None]), q)
@@ -205,7 +205,7 @@ def test_quantiles_the_distribution_function_and_draws(X: np.ndarray) -> None:
     assert HistogramDensity().fit(X).sample(0).shape == (0, 3)
 
 
-def test_it_converges_to_the_density_that_rows_come_from() -> None:
+def test_the_estimate_converges_to_the_true_density() -> None:
     """Scott: an error of the order n^(−2/3)."""
     rng, grid = np.random.default_rng(0), np.linspace(-3, 3, 301)
     truth = np.exp(-0.5 * grid**2) / np.sqrt(2 * np.pi)
@@ -272,7 +272,7 @@ def test_float32_and_whole_numbers(X: np.ndarray) -> None:
     np.testing.assert_array_equal(model.edges_[0], np.histogram_bin_edges(rolls, "auto"))
 
 
-def test_frames_name_their_columns(X: np.ndarray) -> None:
+def test_columns_of_frames_are_named(X: np.ndarray) -> None:
     model = HistogramDensity(4).fit(pd.DataFrame(X, columns=["a", "b", "c"]))
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     with pytest.raises(NonFiniteError, match=r"Column 'b' has a missing value in row 1"):
@@ -301,7 +301,7 @@ def test_a_gap_in_a_corner_is_named(X: np.ndarray) -> None:
         HistogramDensity(4).fit(X).cdf([[np.inf, 0, -np.inf], [np.inf, 0, np.nan]])
 
 
-def test_dates_are_no_numbers(X: np.ndarray) -> None:
+def test_dates_are_refused(X: np.ndarray) -> None:
     dates = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=9)})
     with pytest.raises(ColumnTypeError, match=r"'day' has the type datetime64.*days since"):
         HistogramDensity().fit(dates)
@@ -310,12 +310,12 @@ def test_dates_are_no_numbers(X: np.ndarray) -> None:
         model.score_samples(dates)
 
 
-def test_more_than_three_columns() -> None:
+def test_more_than_three_columns_are_refused() -> None:
     with pytest.raises(TooManyColumnsError, match=r"4 columns.*KernelDensity"):
         HistogramDensity().fit(np.zeros((5, 4)))
 
 
-def test_rows_beyond_given_edges_are_refused_by_their_place() -> None:
+def test_rows_beyond_given_edges_are_refused_by_row_and_column() -> None:
     model = HistogramDensity([0.0, 1.0, 2.0])
     with pytest.raises(SupportError, match=r"'x0' is 3 in row 2, beyond its edges, which go from 0 to 2"):
         model.fit([[0.5], [1.0], [3.0]])
@@ -349,12 +349,12 @@ def test_a_far_row_does_not_fill_the_memory() -> None:
         ({"x0": 3, "x1": 4}, 2, r"is a mapping.*e\.g\. \[3, 4\]"),
     ],
 )
-def test_bins_that_are_none(bins: Any, columns: int, message: str) -> None:
+def test_invalid_bins_are_refused(bins: Any, columns: int, message: str) -> None:
     with pytest.raises(BinsError, match=message):
         HistogramDensity(bins).fit(np.random.default_rng(0).random((9, columns)))
 
 
-def test_the_column_that_has_no_bins_is_named() -> None:
+def test_the_column_without_valid_bins_is_named() -> None:
     X = np.column_stack([np.arange(9.0), np.append(np.linspace(0, 1e-9, 8), 1e12)])
     with pytest.raises(TooLargeError, match=r"Column 'x1'.*far from all others"):
         HistogramDensity("freedman-diaconis").fit(X)
@@ -372,7 +372,7 @@ def test_a_failed_fit_leaves_the_old_model(X: np.ndarray) -> None:
     assert model.bins_rule_ == before["bins_rule_"]
 
 
-def test_questions_without_an_answer(X: np.ndarray) -> None:
+def test_invalid_quantile_requests_are_refused(X: np.ndarray) -> None:
     model = HistogramDensity(4).fit(X)
     with pytest.raises(DataError, match="one column"):
         model.quantile(0.5)
@@ -395,7 +395,7 @@ def test_certificate_and_plan(X: np.ndarray) -> None:
     assert model.plan_.exact
 
 
-def test_pictures(X: np.ndarray) -> None:
+def test_plots_are_drawn(X: np.ndarray) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
@@ -417,8 +417,8 @@ def test_pictures(X: np.ndarray) -> None:
     pyplot.close("all")
 
 
-def test_rows_of_equal_values_and_other_weights_have_no_order() -> None:
-    """The quartiles that the widths of bins come from are those of the weights, whichever row comes first."""
+def test_the_order_of_rows_with_equal_values_and_different_weights_does_not_matter() -> None:
+    """The quartiles that determine the widths of bins use the weights, in any order of rows."""
     x, weight = np.repeat(np.arange(6.0), [3, 1, 8, 4, 3, 1])[:, None], np.array([1, 1, 3, 3, 1] * 4)
     model = HistogramDensity("freedman-diaconis").fit(x, sample_weight=weight)
     turned = HistogramDensity("freedman-diaconis").fit(x[::-1], sample_weight=weight[::-1])

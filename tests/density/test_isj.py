@@ -42,7 +42,7 @@ def test_bins_solve_the_equation_of_all_pairs(x: np.ndarray) -> None:
     assert isj(x) == pytest.approx(exact(x), rel=1e-4)
 
 
-def test_two_modes_far_apart_are_told_apart_where_silverman_blurs_them() -> None:
+def test_two_distant_modes_are_separated_where_silverman_blurs_them() -> None:
     h = isj(MIXTURE)
     assert 0.15 < h < 0.45
     assert Silverman().choose(MIXTURE[:, None], None, Gaussian()).value > 5 * h  # type: ignore[operator]
@@ -57,40 +57,40 @@ FAR_APART = {
 
 
 @pytest.mark.parametrize("x", FAR_APART.values(), ids=FAR_APART)
-def test_what_is_far_apart_is_binned_as_well(x: np.ndarray) -> None:
+def test_distant_clusters_are_binned_accurately(x: np.ndarray) -> None:
     h = isj(x)
     assert h == pytest.approx(h * exact(x / h), rel=1e-3)
 
 
-def test_much_data_of_a_gaussian_gets_what_is_best_for_a_gaussian() -> None:
+def test_a_large_gaussian_sample_gets_the_optimal_bandwidth() -> None:
     x = RNG.normal(size=300_000)
     assert isj(x) == pytest.approx((4 / (3 * len(x))) ** 0.2, rel=0.03)
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6, 1e12])
-def test_a_far_point_hardly_changes_it(far: float) -> None:
+def test_an_outlier_hardly_changes_the_bandwidth(far: float) -> None:
     x = RNG.normal(size=1000)
     assert isj(np.append(x, far)) == pytest.approx(isj(x), rel=0.02)
 
 
-def test_rounded_numbers_get_about_what_the_numbers_get() -> None:
+def test_rounded_data_get_nearly_the_same_bandwidth() -> None:
     x = RNG.normal(size=5000)
     assert isj(x.round(1)) == pytest.approx(isj(x), rel=0.02)
 
 
-def test_weights_count() -> None:
+def test_weights_are_used() -> None:
     x = RNG.normal(size=2000)
     x[1000:] += 30
     only_first = np.repeat([1.0, 1e-9], 1000)
     assert isj(x, only_first) == pytest.approx(isj(x[:1000]), rel=1e-3)
 
 
-def test_it_is_for_one_column() -> None:
+def test_more_than_one_column_is_refused() -> None:
     with pytest.raises(BandwidthError, match=r'one column, and there are 2\. Use "plugin"'):
         ImprovedSheatherJones().choose(np.ones((5, 2)), None, Gaussian())
 
 
 @pytest.mark.parametrize("x", [[0.0, 1.0], np.repeat(np.arange(5.0), 500)], ids=["two points", "a coarse grid"])
-def test_without_a_root_it_says_so(x: Any) -> None:
+def test_a_missing_root_is_reported(x: Any) -> None:
     with pytest.raises(BandwidthError, match=r'"isj" finds no bandwidth for column 0.*silverman-scaled'):
         isj(x)

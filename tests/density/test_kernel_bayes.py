@@ -40,7 +40,7 @@ def test_the_joint_is_prior_times_mean_of_kernels(kernel):
         np.testing.assert_allclose(model.predict_joint_log_proba(X)[:, c], expected, rtol=1e-9)
 
 
-def test_a_full_matrix_is_lecture_fours_formula():
+def test_a_full_matrix_agrees_with_the_formula_of_lecture_4():
     Sigma = np.array([[0.5, 0.2], [0.2, 0.4]])
     model = KernelBayes(bandwidth=Sigma, priors=[0.5, 0.5]).fit(X, Y)
     for c in range(2):
@@ -49,7 +49,7 @@ def test_a_full_matrix_is_lecture_fours_formula():
         np.testing.assert_allclose(np.exp(model.predict_joint_log_proba(X[:5])[:, c]), 0.5 * expected, rtol=1e-9)
 
 
-def test_classes_of_any_shape_are_told_apart():
+def test_classes_of_any_shape_are_separated():
     test, labels = rings(500, seed=1)
     assert KernelBayes().fit(X, Y).score(test, labels) > 0.97
     iris = load_iris(return_X_y=True)
@@ -67,7 +67,7 @@ def test_every_class_has_its_own_bandwidth_unless_shared():
 @pytest.mark.parametrize(
     "bandwidth", ["silverman-scaled", "likelihood-cv", Scott(shape="matrix"), Bandwidth(0.4, sensitivity=0.5)], ids=str
 )
-def test_every_form_of_bandwidth_will_do(bandwidth):
+def test_every_form_of_bandwidth_is_accepted(bandwidth):
     model = KernelBayes(bandwidth=bandwidth).fit(X, Y)
     assert model.score(*rings(300, seed=2)) > 0.95
     assert model.certificate_.holds
@@ -80,7 +80,7 @@ def test_the_bandwidth_can_be_searched():
     assert search.fit(X, Y).best_params_["bandwidth"] == 0.3
 
 
-def test_probabilities_far_away_are_numbers():
+def test_probabilities_far_away_are_finite():
     far = np.array([[1e3, 0.0], [-1e8, 1e8], [1e200, 0.0]])
     model = KernelBayes().fit(X, Y)
     p = model.predict_proba(far)
@@ -90,14 +90,14 @@ def test_probabilities_far_away_are_numbers():
     assert np.isfinite(model.log_density(far[:2])).all()
 
 
-def test_out_of_reach_the_prior_is_all_that_is_known():
+def test_out_of_reach_the_posterior_is_the_prior():
     model = KernelBayes("biweight", priors=[0.3, 0.7]).fit(X, Y)
     np.testing.assert_allclose(model.predict_proba([[50.0, 50.0]]), [[0.3, 0.7]])
     np.testing.assert_array_equal(model.log_density([[50.0, 50.0]]), [-np.inf])
     assert model.predict([[50.0, 50.0]]) == [1]
 
 
-def test_densities_integrate_to_one_and_draws_have_their_moments():
+def test_densities_integrate_to_one_and_samples_have_their_moments():
     model = KernelBayes().fit(X, Y)
     grid = np.linspace(-14, 14, 141)
     points = np.column_stack([each.ravel() for each in np.meshgrid(grid, grid)])
@@ -140,7 +140,7 @@ def test_threads_do_not_matter():
     np.testing.assert_array_equal(*answers)
 
 
-def test_a_constant_column_says_nothing_unless_the_width_is_given():
+def test_a_constant_column_has_no_effect_unless_the_width_is_given():
     with_constant = pd.DataFrame({"a": X[:, 0], "same": 3.0, "b": X[:, 1]})
     model = KernelBayes().fit(with_constant, Y)
     np.testing.assert_array_equal(model.informative_, [True, False, True])
@@ -149,7 +149,7 @@ def test_a_constant_column_says_nothing_unless_the_width_is_given():
     assert KernelBayes(bandwidth=0.5).fit(with_constant, Y).informative_.all()
 
 
-def test_a_class_that_is_constant_borrows_a_bandwidth():
+def test_a_constant_class_uses_the_common_bandwidth():
     rows, labels = np.concatenate([X, np.full((4, 2), 9.0)]), np.append(Y, [2, 2, 2, 2])
     model = KernelBayes().fit(rows, labels)
     shared = KernelBayes(shared_bandwidth=True).fit(rows, labels)
@@ -157,14 +157,14 @@ def test_a_class_that_is_constant_borrows_a_bandwidth():
     np.testing.assert_array_equal(model.predict([[9.0, 9.1], [0.0, 0.0]]), [2, 0])
 
 
-def test_a_class_never_seen_has_no_density():
+def test_an_unseen_class_has_no_density():
     model = KernelBayes().partial_fit(X, Y, classes=[0, 1, 2])
     assert (model.predict_proba(X)[:, 2] == 0).all()
     assert model.windows_[2] is None
     assert (model.with_priors([0.2, 0.2, 0.6]).predict_proba(X)[:, 2] == 0).all()
 
 
-def test_what_cannot_be_used_is_named():
+def test_invalid_input_is_named():
     gaps = pd.DataFrame(X, columns=["a", "b"])
     gaps.loc[7, "b"] = np.nan
     with pytest.raises(NonFiniteError, match="'b' has a missing value in row 7"):
@@ -195,7 +195,7 @@ def test_a_failed_fit_leaves_the_old_model():
 
 
 @pytest.mark.parametrize("bandwidth", ["scott-scaled", "likelihood-cv"])
-def test_a_rule_chooses_again_when_rows_come_and_go(bandwidth):
+def test_the_rule_is_applied_again_after_learning_and_forgetting(bandwidth):
     """In pieces, merged, and with rows forgotten: as if all had come at once; labels are strings, rows have weights."""
     labels, weight = np.array(["blob", "ring"])[Y], np.random.default_rng(5).uniform(0.5, 2, len(Y))
     first, last = slice(0, 70), slice(70, None)
@@ -212,14 +212,14 @@ def test_a_rule_chooses_again_when_rows_come_and_go(bandwidth):
     np.testing.assert_allclose(left.class_count_, half.class_count_)
 
 
-def test_a_class_of_one_row_borrows_a_bandwidth():
+def test_a_class_of_one_row_uses_the_common_bandwidth():
     rows, labels = np.concatenate([X, [[9.0, 9.0]]]), np.append(Y, 2)
     for bandwidth in ("scott-scaled", "plugin", "likelihood-cv"):
         model = KernelBayes(bandwidth=bandwidth).fit(rows, labels)
         np.testing.assert_array_equal(model.predict([[9.0, 8.5], [0.0, 0.0]]), [2, 0])
 
 
-def test_a_class_that_is_constant_in_one_column_takes_the_common_bandwidth():
+def test_a_class_constant_in_one_column_uses_the_common_bandwidth():
     flat = np.where((Y == 1)[:, None] & [False, True], 3.0, X)
     model = KernelBayes().fit(flat, Y)
     shared = KernelBayes(shared_bandwidth=True).fit(flat, Y)

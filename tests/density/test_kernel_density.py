@@ -33,7 +33,7 @@ OURS = [*THEIRS, "uniform", "triangular", "biweight", "triweight"]
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("bandwidth", [0.7, "scott", "silverman"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_log_densities_are_those_of_scikit_learn(kernel: str, d: int, bandwidth: Any, weighted: bool) -> None:
+def test_log_densities_agree_with_scikit_learn(kernel: str, d: int, bandwidth: Any, weighted: bool) -> None:
     X, Q = rows(d=d), rows(20, d, seed=1)
     weight = np.random.default_rng(2).uniform(size=len(X)) if weighted else None
     ours = KernelDensity(kernel=kernel, bandwidth=bandwidth).fit(X, sample_weight=weight)
@@ -48,7 +48,7 @@ def test_log_densities_are_those_of_scikit_learn(kernel: str, d: int, bandwidth:
 
 @pytest.mark.parametrize("kernel", ["gaussian", "tophat"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_draws_are_those_of_scikit_learn(kernel: str, weighted: bool) -> None:
+def test_samples_agree_with_scikit_learn(kernel: str, weighted: bool) -> None:
     X, weight = rows(), np.arange(40.0) if weighted else None
     ours = KernelDensity(kernel=kernel, bandwidth=0.3).fit(X, sample_weight=weight)
     theirs = neighbors.KernelDensity(kernel=kernel, bandwidth=0.3).fit(X, sample_weight=weight)
@@ -72,7 +72,7 @@ def test_other_metrics_are_left_to_scikit_learn(metric: str) -> None:
         ours.set_params(support=(-9, 9)).fit(X)
 
 
-def test_what_other_metrics_do_not_take() -> None:
+def test_options_incompatible_with_other_metrics_are_refused() -> None:
     with pytest.raises(KernelError, match="triweight"):
         KernelDensity(metric="manhattan", kernel="triweight").fit(rows())
     with pytest.raises(BandwidthError, match="one bandwidth"):
@@ -93,14 +93,14 @@ def test_minkowski_is_euclidean_unless_p_says_otherwise() -> None:
 
 @pytest.mark.parametrize("d", [1, 3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_densities_are_those_of_scipy(d: int, weighted: bool) -> None:
+def test_densities_agree_with_scipy(d: int, weighted: bool) -> None:
     X, Q, weight = rows(d=d), rows(20, d, seed=1), np.arange(1.0, 41.0) if weighted else None
     kde = stats.gaussian_kde(X.T, weights=weight)
     model = KernelDensity(bandwidth=kde.covariance).fit(X, sample_weight=weight)
     np.testing.assert_allclose(np.exp(model.score_samples(Q)), kde(Q.T), rtol=1e-10)
 
 
-def test_densities_are_those_of_statsmodels() -> None:
+def test_densities_agree_with_statsmodels() -> None:
     X, Q = rows(), rows(20, seed=1)
     kde = KDEMultivariate(X, "cc", bw=[0.4, 0.8])
     model = KernelDensity(bandwidth=[0.4, 0.8]).fit(X)
@@ -115,7 +115,7 @@ def test_densities_are_those_of_statsmodels() -> None:
     "bandwidth",
     [0.5, [0.5, 0.7], [[0.5, 0.1], [0.1, 0.7]], Bandwidth(0.5, sensitivity=0.5), "scott-scaled", "silverman-scaled"],
 )
-def test_every_form_of_a_bandwidth(bandwidth: Any) -> None:
+def test_every_form_of_a_bandwidth_is_accepted(bandwidth: Any) -> None:
     model = KernelDensity(bandwidth=bandwidth).fit(rows())
     assert np.isfinite(model.score_samples(rows(seed=1))).all()
     assert model.sample(3, random_state=0).shape == (3, 2)
@@ -125,7 +125,7 @@ def test_every_form_of_a_bandwidth(bandwidth: Any) -> None:
 
 
 @pytest.mark.parametrize("rule", ["isj", "plugin", "likelihood-cv", "least-squares-cv", Adaptive()], ids=str)
-def test_rules_by_name_or_as_objects(rule: Any) -> None:
+def test_rules_are_given_by_name_or_as_objects(rule: Any) -> None:
     model = KernelDensity(bandwidth=rule).fit(rows(150, 1))
     assert 0.1 < model.bandwidth_ < 0.9
     assert clone(model).fit(rows(150, 1)).bandwidth_ == model.bandwidth_
@@ -135,7 +135,7 @@ def test_rules_by_name_or_as_objects(rule: Any) -> None:
 
 @given(st.floats(-8, 8), st.sampled_from(["scott-scaled", "silverman-scaled"]))
 @settings(max_examples=20)
-def test_data_times_c_have_a_density_over_c(exponent: float, rule: str) -> None:
+def test_scaling_the_data_by_c_divides_the_density_by_c(exponent: float, rule: str) -> None:
     X, c = rows(), 10**exponent
     once, scaled = KernelDensity(bandwidth=rule).fit(X), KernelDensity(bandwidth=rule).fit(c * X)
     np.testing.assert_allclose(scaled.bandwidth_, c * once.bandwidth_, rtol=1e-9)
@@ -143,13 +143,13 @@ def test_data_times_c_have_a_density_over_c(exponent: float, rule: str) -> None:
 
 
 @pytest.mark.parametrize("bandwidth", [0, -1.0, np.nan])
-def test_no_width_is_scikit_learns_error(bandwidth: float) -> None:
+def test_an_invalid_bandwidth_gives_the_error_of_scikit_learn(bandwidth: float) -> None:
     with pytest.raises(InvalidParameterError, match="'bandwidth' parameter"):
         KernelDensity(bandwidth=bandwidth).fit(rows())
 
 
 @pytest.mark.parametrize("bandwidth", [[1.0, 0.0], [1.0], [[1.0, 2.0], [2.0, 1.0]], "scot"])
-def test_other_bandwidths_that_are_none(bandwidth: Any) -> None:
+def test_other_invalid_bandwidths_are_refused(bandwidth: Any) -> None:
     with pytest.raises(BandwidthError):
         KernelDensity(bandwidth=bandwidth).fit(rows())
 
@@ -175,14 +175,14 @@ def test_many_more_columns_than_rows() -> None:
 
 
 @pytest.mark.parametrize("kernel", [*OURS, Epanechnikov("product")], ids=str)
-def test_every_kernel_by_name_or_as_an_object(kernel: Any) -> None:
+def test_kernels_are_given_by_name_or_as_objects(kernel: Any) -> None:
     model = KernelDensity(kernel=kernel, bandwidth=1.5).fit(rows())
     drawn = model.sample(200, random_state=1)
     assert np.isfinite(model.score_samples(drawn)).all()
     assert model.kernel_ == smoothing_kernel_from(kernel)
 
 
-def test_input_of_any_kind_gives_the_same() -> None:
+def test_input_of_any_kind_gives_the_same_density() -> None:
     X = rows().astype(np.float32)
     expected = KernelDensity().fit(X.astype(float)).score_samples(X.astype(float))
     frozen = np.asfortranarray(X)
@@ -218,14 +218,14 @@ def test_nan_and_infinity_are_named() -> None:
 
 
 @pytest.mark.parametrize("weight", [-np.ones(40), np.zeros(40), np.ones((40, 2)), np.ones(3)])
-def test_weights_that_are_none(weight: Array) -> None:
+def test_invalid_weights_are_refused(weight: Array) -> None:
     with pytest.raises(ValueError):
         KernelDensity().fit(rows(), sample_weight=weight)
     with pytest.raises(ValueError):
         neighbors.KernelDensity().fit(rows(), sample_weight=weight)
 
 
-def test_rows_without_weight_do_not_count() -> None:
+def test_rows_of_weight_zero_have_no_effect() -> None:
     X, weight = rows(), np.r_[np.zeros(10), np.full(30, 1e-150)]
     for kernel in OURS:
         found = KernelDensity(kernel=kernel).fit(X, sample_weight=weight).score_samples(X)
@@ -234,18 +234,18 @@ def test_rows_without_weight_do_not_count() -> None:
 
 
 @pytest.mark.parametrize("kernel", [*map(smoothing_kernel_from, ("gaussian", "exponential")), Exponential("product")])
-def test_it_is_never_minus_infinity_for_endless_kernels(kernel: Any) -> None:
+def test_log_densities_of_unbounded_kernels_are_finite(kernel: Any) -> None:
     model = KernelDensity(bandwidth=1e-3, kernel=kernel).fit(rows())
     far = model.score_samples([[1e3, 0], [1e8, 1e8], [-1e140, 0], [1e300, -1e300], [-1.7e308, 1.7e308]])
     assert np.isfinite(far).all()
     assert (np.diff(far) <= 0).all()
 
 
-def test_it_is_minus_infinity_beyond_a_compact_kernel() -> None:
+def test_the_log_density_is_minus_infinity_beyond_a_compact_kernel() -> None:
     assert KernelDensity(kernel="epanechnikov").fit(rows()).score_samples([[1e3, 0]]) == -np.inf
 
 
-def test_an_offset_of_1e8_leaves_four_digits() -> None:
+def test_data_offset_by_1e8_keep_four_digits() -> None:
     X = rows().round(3)
     near, far = KernelDensity(bandwidth=0.01).fit(X), KernelDensity(bandwidth=0.01).fit(X + 1e8)
     np.testing.assert_allclose(far.score_samples(X + 1e8), near.score_samples(X), rtol=1e-4)
@@ -255,7 +255,7 @@ def test_an_offset_of_1e8_leaves_four_digits() -> None:
 
 
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
-def test_bounds(boundary: str) -> None:
+def test_densities_respect_bounds(boundary: str) -> None:
     frame = pd.DataFrame(
         {"share": np.random.default_rng(0).beta(1, 3, 60), "age": np.random.default_rng(1).gamma(2, size=60)}
     )
@@ -269,13 +269,13 @@ def test_bounds(boundary: str) -> None:
         clone(model).fit(frame)
 
 
-def test_a_bandwidth_is_chosen_where_kernels_are_laid() -> None:
+def test_a_bandwidth_is_chosen_in_the_transformed_coordinates() -> None:
     X = np.random.default_rng(0).lognormal(sigma=2, size=(200, 1))
     bounded = KernelDensity(bandwidth="scott-scaled", support=(0, None), boundary="transform").fit(X)
     assert bounded.bandwidth_ == KernelDensity(bandwidth="scott-scaled").fit(np.log(X)).bandwidth_
 
 
-def test_bounds_that_are_none() -> None:
+def test_invalid_bounds_are_refused() -> None:
     with pytest.raises(SupportError):
         KernelDensity(support=(1, 0)).fit(rows())
     with pytest.raises(InvalidParameterError, match="'boundary' parameter"):
@@ -285,7 +285,7 @@ def test_bounds_that_are_none() -> None:
 # Draws.
 
 
-def test_draws() -> None:
+def test_samples_are_drawn() -> None:
     model = KernelDensity(kernel="cosine").fit(rows())
     assert model.sample(0).shape == (0, 2)
     same = [model.sample(5, random_state=np.random.default_rng(3)) for _ in range(2)]
@@ -297,7 +297,7 @@ def test_draws() -> None:
 # Conventions.
 
 
-def test_copies_and_parameters() -> None:
+def test_copies_keep_parameters() -> None:
     model = KernelDensity(kernel=Gaussian(), bandwidth=Bandwidth(0.5), support=(-9, 9)).fit(rows())
     kept = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(kept.score_samples(rows()), model.score_samples(rows()))
@@ -306,7 +306,7 @@ def test_copies_and_parameters() -> None:
     assert "gaussian" in str(model.plan_)
 
 
-def test_what_was_asked_is_not_part_of_a_copy() -> None:
+def test_caches_are_not_pickled() -> None:
     model = KernelDensity(bandwidth=Bandwidth(0.5, sensitivity=0.5)).fit(rows(500, 1))
     before = len(pickle.dumps(model))
     expected = model.score_samples(rows(5, 1)), model.quantile(0.3)
@@ -316,7 +316,7 @@ def test_what_was_asked_is_not_part_of_a_copy() -> None:
     assert kept.quantile(0.3) == expected[1]
 
 
-def test_the_plan_says_whether_densities_may_be_off() -> None:
+def test_the_plan_states_whether_densities_are_approximate() -> None:
     X = np.abs(rows(d=1))
     assert KernelDensity().fit(X).plan_.exact
     assert not KernelDensity(rtol=1e-3).fit(X).plan_.exact
@@ -331,7 +331,7 @@ def test_the_plan_says_whether_densities_may_be_off() -> None:
 
 
 @pytest.mark.parametrize("tolerance", [{"rtol": 1e9}, {"atol": 1e300}, {"rtol": 1e-4}, {"atol": 1e-4}])
-def test_tolerances_of_any_size(tolerance: dict[str, float]) -> None:
+def test_tolerances_of_any_size_are_accepted(tolerance: dict[str, float]) -> None:
     X = rows(3000, 1)
     exact = np.exp(KernelDensity(bandwidth=0.2).fit(X).score_samples(X[:500]))
     found = np.exp(KernelDensity(bandwidth=0.2, **tolerance).fit(X).score_samples(X[:500]))
@@ -349,7 +349,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
 
 
 @pytest.mark.parametrize("bandwidth", [0.7, "scott-scaled"])
-def test_tensors_as_arrays(bandwidth):
+def test_tensors_agree_with_arrays(bandwidth):
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     X, weight, queries = rng.normal(size=(200, 2)), rng.uniform(size=200), rng.normal(size=(40, 2)) * 20
@@ -367,7 +367,7 @@ def test_tensors_as_arrays(bandwidth):
 
 
 @pytest.mark.parametrize("options", [{"support": (0, None)}, {"missing": "integrate"}, {"metric": "manhattan"}])
-def test_tensors_where_sums_are_taken_in_main_memory(options):
+def test_tensors_are_accepted_where_sums_are_computed_in_main_memory(options):
     torch = pytest.importorskip("torch")
     X = np.abs(np.random.default_rng(0).normal(size=(60, 2)))
     model, queries = KernelDensity(**options).fit(torch.as_tensor(X)), X[:9].copy()
@@ -378,7 +378,7 @@ def test_tensors_where_sums_are_taken_in_main_memory(options):
     np.testing.assert_allclose(found.numpy(), model.score_samples(queries), rtol=1e-12)
 
 
-def test_tensors_that_are_refused():
+def test_invalid_tensors_are_refused():
     torch = pytest.importorskip("torch")
     model = KernelDensity().fit(torch.zeros(4, 2))
     with pytest.raises(ValueError, match="3 features, but KernelDensity is expecting 2"):

@@ -34,7 +34,7 @@ def test_conditions_by_name_or_number() -> None:
 
 
 @pytest.mark.parametrize(("boundary", "outside"), [("reflect", -0.1), ("transform", 0.0)])
-def test_a_condition_outside_of_the_bounds_names_its_column(boundary: str, outside: float) -> None:
+def test_a_condition_outside_the_bounds_names_its_column(boundary: str, outside: float) -> None:
     frame = pd.DataFrame(np.abs(rows()), columns=["age", "income"])
     model = KernelDensity(support={"income": (0, None)}, boundary=boundary).fit(frame)
     with pytest.raises(SupportError, match="'income' was given as"):
@@ -60,7 +60,7 @@ def test_quantiles_regions_and_grids() -> None:
 
 
 @pytest.mark.parametrize("n_points", [0, 1, -2, 2.5, [3, 4, 5], "many"])
-def test_grids_that_are_none(n_points: Any) -> None:
+def test_invalid_grids_are_refused(n_points: Any) -> None:
     with pytest.raises(DataError, match="n_points"):
         KernelDensity().fit(rows()).on_grid(n_points)
 

@@ -19,7 +19,7 @@ from tests.density._rows import rows
 
 @pytest.mark.parametrize("bandwidth", [0.5, "scott-scaled", Bandwidth(0.4, sensitivity=0.5)], ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_merging_and_learning_piece_by_piece_equal_one_fit(bandwidth: Any, weighted: bool) -> None:
+def test_merging_and_partial_fits_agree_with_one_fit(bandwidth: Any, weighted: bool) -> None:
     X, weight = rows(), np.arange(1.0, 41.0) if weighted else np.ones(40)
     options = {"bandwidth": bandwidth, "kernel": "biweight"}
     first, second = slice(0, 15), slice(15, 40)
@@ -32,14 +32,14 @@ def test_merging_and_learning_piece_by_piece_equal_one_fit(bandwidth: Any, weigh
     np.testing.assert_allclose(pieces.score_samples(X), whole, rtol=1e-12)
 
 
-def test_pieces_with_and_without_weights() -> None:
+def test_pieces_with_and_without_weights_are_combined() -> None:
     X = rows()
     whole = KernelDensity().fit(X, sample_weight=np.r_[np.ones(20), np.full(20, 2.0)])
     pieces = KernelDensity().fit(X[:20]).partial_fit(X[20:], sample_weight=np.full(20, 2.0))
     np.testing.assert_allclose(pieces.score_samples(X), whole.score_samples(X), rtol=1e-12)
 
 
-def test_only_likes_merge() -> None:
+def test_models_with_different_parameters_do_not_merge() -> None:
     model = KernelDensity().fit(rows())
     for other, message in (
         (KernelDensity(bandwidth=2.0).fit(rows()), "bandwidth: 1.0 and 2.0"),
@@ -65,12 +65,12 @@ def test_only_likes_merge() -> None:
     ],
     ids=str,
 )
-def test_likes_with_any_parameters_merge(options: dict[str, Any]) -> None:
+def test_models_with_equal_parameters_merge(options: dict[str, Any]) -> None:
     model = KernelDensity(**options).fit(rows()).merge(KernelDensity(**options).fit(rows(seed=1)))
     assert len(model.density_.centres) == 80
 
 
-def test_more_rows_have_the_same_columns() -> None:
+def test_further_rows_must_have_the_same_columns() -> None:
     frame = pd.DataFrame(rows(), columns=["a", "b"])
     model = KernelDensity().fit(frame)
     for other in (frame.rename(columns={"b": "c"}), frame[["b", "a"]], frame[["a"]]):
@@ -96,7 +96,7 @@ def test_a_missing_value_of_a_query_is_integrated_out(bandwidth: Any) -> None:
     assert found[3] == pytest.approx(KernelDensity(bandwidth=float(h)).fit(X[:, [1]]).score_samples([[0.5]])[0])
 
 
-def test_a_training_row_informs_the_marginals_that_it_observes() -> None:
+def test_a_training_row_contributes_to_the_marginals_of_its_observed_columns() -> None:
     X = rows(d=2)
     X[:10, 1] = np.nan
     X[10:15, 0] = np.nan
@@ -115,7 +115,7 @@ def test_a_training_row_informs_the_marginals_that_it_observes() -> None:
     assert model.cdf(Q)[1] == pytest.approx(first.cdf([[0.2]])[0])
 
 
-def test_what_cannot_be_integrated_out() -> None:
+def test_missing_values_that_cannot_be_integrated_out_are_refused() -> None:
     X = rows()
     model = KernelDensity(kernel="epanechnikov", missing="integrate").fit(X)
     with pytest.raises(NoClosedFormError, match="product"):

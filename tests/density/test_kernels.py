@@ -29,7 +29,7 @@ def test_every_kernel_obeys_the_laws(kind: type[sm.SmoothingKernel], form: str, 
     check_smoothing_kernel(kind(form), columns)
 
 
-def test_the_naive_estimator_is_on_a_closed_interval() -> None:
+def test_the_naive_estimator_uses_a_closed_interval() -> None:
     """Lecture 4 counts points in [x − h, x + h] and writes K(u) = ½ for |u| < 1; with ≤ both are the same."""
     density = np.exp(sm.Uniform().log_density(np.array([[-1.0], [1.0], [0.3]])))
     np.testing.assert_allclose(density, 0.5, rtol=1e-15)
@@ -39,7 +39,7 @@ def test_the_naive_estimator_is_on_a_closed_interval() -> None:
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 6, 7])
 @pytest.mark.parametrize("name", ["gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"])
-def test_the_constants_of_scikit_learn(name: str, columns: int) -> None:
+def test_constants_agree_with_scikit_learn(name: str, columns: int) -> None:
     if name == "cosine" and columns % 2 == 0:
         columns += 1  # in even dimensions scikit-learn leaves out a term of the integral
     theirs = KernelDensity(kernel=name).fit(np.zeros((1, columns)))
@@ -66,7 +66,7 @@ def test_the_cosine_in_the_plane() -> None:
         ("exponential", 2.0, 1 / 4, None),
     ],
 )
-def test_the_tables_of_textbooks(name: str, variance: float, roughness: float, canonical: float | None) -> None:
+def test_constants_agree_with_textbooks(name: str, variance: float, roughness: float, canonical: float | None) -> None:
     """The canonical widths are those of Marron and Nolan (1988)."""
     kernel = sm.smoothing_kernel_from(name)
     assert kernel.axis_variance(1) == pytest.approx(variance, rel=1e-13)
@@ -84,7 +84,7 @@ def test_moments_of_balls(columns: int) -> None:
 
 
 @every_kernel
-def test_constants_have_no_largest_dimension(kind: type[sm.SmoothingKernel]) -> None:
+def test_constants_exist_in_any_dimension(kind: type[sm.SmoothingKernel]) -> None:
     """In 2000 dimensions neither c nor 1/c is a number, but their logarithms are."""
     for form in FORMS:
         assert np.isfinite(kind(form).log_constant(2000))
@@ -94,14 +94,14 @@ def test_constants_have_no_largest_dimension(kind: type[sm.SmoothingKernel]) -> 
 
 
 @given(kernels, st.integers(1, 6), st.integers(0, 2**32 - 1))
-def test_shuffled_and_mirrored_axes_change_nothing(kernel: sm.SmoothingKernel, columns: int, seed: int) -> None:
+def test_permuted_and_mirrored_axes_give_the_same_density(kernel: sm.SmoothingKernel, columns: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     u = rng.uniform(-1, 1, size=(4, columns)) / np.sqrt(columns)
     mirrored = u[:, rng.permutation(columns)] * rng.choice([-1, 1], columns)
     np.testing.assert_allclose(kernel.log_density(mirrored), kernel.log_density(u), rtol=1e-9)
 
 
-def test_far_out_the_logarithm_remains() -> None:
+def test_the_logarithm_is_finite_in_the_far_tail() -> None:
     far = np.array([[1e6, 0.0]])
     assert sm.Gaussian().log_density(far)[0] == pytest.approx(-5e11)
     assert sm.Exponential().log_density(far)[0] == pytest.approx(-1e6, rel=1e-5)
@@ -152,7 +152,7 @@ def test_the_marginal_of_a_product_and_of_the_gaussian_is_the_kernel(kind: type[
 
 @every_kernel
 @pytest.mark.parametrize("form", FORMS)
-def test_draws_are_those_of_the_seed(kind: type[sm.SmoothingKernel], form: str) -> None:
+def test_samples_are_determined_by_the_seed(kind: type[sm.SmoothingKernel], form: str) -> None:
     kernel = kind(form)
     for generator in (np.random.default_rng, np.random.RandomState):
         first, second = (kernel.sample(5, 3, generator(7)) for _ in range(2))
@@ -165,14 +165,14 @@ def test_draws_are_those_of_the_seed(kind: type[sm.SmoothingKernel], form: str) 
 
 
 @every_kernel
-def test_in_one_dimension_both_forms_are_one(kind: type[sm.SmoothingKernel]) -> None:
+def test_both_forms_agree_in_one_dimension(kind: type[sm.SmoothingKernel]) -> None:
     u = np.linspace(-2, 2, 41)[:, None]
     radial, product = kind("radial"), kind("product")
     np.testing.assert_allclose(radial.log_density(u), product.log_density(u), rtol=1e-14)
     np.testing.assert_allclose(radial.autocorrelation(1)(u), product.autocorrelation(1)(u), rtol=1e-14)
 
 
-def test_names() -> None:
+def test_kernels_are_found_by_name() -> None:
     assert {name: kind.name for name, kind in SMOOTHING_KERNELS.items() if name != kind.name} == {
         "tophat": "uniform",
         "linear": "triangular",
@@ -196,6 +196,6 @@ def test_names() -> None:
         (lambda: sm.Gaussian().autocorrelation(2)(np.zeros((4, 3))), "3 columns.*one of 2"),
     ],
 )
-def test_what_is_no_kernel_is_refused(make, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_invalid_kernels_are_refused(make, message: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(KernelError, match=message):
         make()

@@ -34,7 +34,7 @@ def test_a_plane_is_reproduced_by_any_kernel_and_beyond_the_data(kernel: str) ->
     assert_allclose(fitted.predict(outside), outside @ [2.0, -1.0] + 3, atol=1e-9)
 
 
-def test_the_widest_of_all_is_chosen_for_a_line() -> None:
+def test_the_widest_bandwidth_is_chosen_for_a_line() -> None:
     x = np.random.default_rng(0).uniform(0, 1, size=(40, 1))
     fitted = LocalLinear().fit(x, 3 * x[:, 0])
     assert fitted.bandwidth_.value > 10
@@ -69,7 +69,7 @@ def test_slopes_are_in_units_of_the_columns() -> None:
     assert here.coef(np.zeros((1, 2)))[0, 0, 0] == pytest.approx(1.0, abs=0.2)  # of sin at 0
 
 
-def test_where_too_few_rows_are_in_reach_it_is_their_mean() -> None:
+def test_with_too_few_rows_in_reach_the_prediction_is_their_mean() -> None:
     X, y = np.array([[0.0, 0.0], [5.0, 5.0], [5.2, 5.0]]), np.array([1.0, 2.0, 4.0])
     fitted = LocalLinear("epanechnikov", 1.0).fit(X, y)
     assert_allclose(fitted.predict([[0.3, 0.3], [5.1, 5.0], [5.1, 5.3]]), [1.0, 3.0, 3.0], atol=1e-12)
@@ -92,7 +92,7 @@ def test_moments_of_many_columns_that_do_not_fit_are_refused(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("columns", [3, 20])
-def test_blocks_of_queries_make_no_difference(columns: int) -> None:
+def test_blocks_of_queries_do_not_change_predictions(columns: int) -> None:
     """A block holds a few rows, or one whose moments exceed it."""
 
     class SmallBlocks(LocalLines):
@@ -103,6 +103,6 @@ def test_blocks_of_queries_make_no_difference(columns: int) -> None:
     assert_allclose(SmallBlocks(*given).at(MixedRows(X)), LocalLines(*given).at(MixedRows(X)), rtol=1e-13)
 
 
-def test_a_plane_of_as_many_columns_as_matter_is_reproduced() -> None:
+def test_a_plane_of_many_columns_is_reproduced() -> None:
     X = np.random.default_rng(0).normal(size=(30, 20))
     assert_allclose(LocalLinear(bandwidth=3.0).fit(X, X[:, 0]).predict(X), X[:, 0], atol=1e-8)

@@ -26,14 +26,14 @@ def test_a_local_line_is_weighted_least_squares(kernel: str, bandwidth: object) 
         assert_allclose(slopes[i], expected[1:].T, atol=1e-9)
 
 
-def test_a_single_point_in_reach_is_the_answer_of_a_line() -> None:
+def test_with_a_single_point_in_reach_a_line_predicts_its_value() -> None:
     X, Y = np.array([[0.0, 0.0], [10.0, 0.0]]), np.array([[3.0], [5.0]])
     lines = fit(LocalLines, "epanechnikov", 1.0, X, Y, np.ones(2))
     assert_allclose(lines.at(MixedRows(np.array([[0.3, 0.4]]))), [[3.0]])
     assert_allclose(lines.slopes(MixedRows(np.array([[0.3, 0.4]]))), [[[0.0, 0.0]]])
 
 
-def test_a_line_has_no_slope_across_points_on_a_line() -> None:
+def test_a_line_has_no_slope_perpendicular_to_collinear_points() -> None:
     """Two of three coefficients are determined; the third is that of least norm."""
     t = np.linspace(-1, 1, 9)
     X, Y = np.column_stack([t, np.zeros(9)]), (2 * t + 1)[:, None]
@@ -43,7 +43,7 @@ def test_a_line_has_no_slope_across_points_on_a_line() -> None:
     assert_allclose(lines.at(query), [[2.0]], atol=1e-10)
 
 
-def test_a_bandwidth_beyond_all_distances_leaves_the_line_of_least_squares() -> None:
+def test_a_bandwidth_beyond_all_distances_gives_ordinary_least_squares() -> None:
     """In units of the bandwidth squares are 1e-306, and the inverse of a covariance that is nearly flat no float."""
     rng = np.random.default_rng(0)
     t = rng.normal(size=20)

@@ -51,7 +51,7 @@ def make(
 @pytest.mark.parametrize("mismatch", [[0.3, 0.1], [0.0, 0.2], [2 / 3, 1 / 2]])
 @pytest.mark.parametrize("leave_out", [False, True])
 @pytest.mark.parametrize("kind", [SumsByCell, SumsByPair])
-def test_sums_means_and_moments_are_those_of_all_pairs(
+def test_sums_means_and_moments_agree_with_all_pairs(
     kernel: str, mismatch: list[float], leave_out: bool, kind: type[MixedSums]
 ) -> None:
     lam = np.array(mismatch)
@@ -77,7 +77,7 @@ def test_sums_means_and_moments_are_those_of_all_pairs(
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_every_term_adds_up_to_the_sum(kernel: str) -> None:
+def test_terms_add_up_to_the_sum(kernel: str) -> None:
     sums, points, weight = make(kernel, np.array([0.3, 0.1]))
     queries = draw(15, 7)
     terms = sums.log_terms(queries)
@@ -85,7 +85,7 @@ def test_every_term_adds_up_to_the_sum(kernel: str) -> None:
     assert_allclose(logsumexp(terms, axis=1), sums.log_sums(queries), atol=1e-12)
 
 
-def test_with_the_greatest_mismatch_categories_make_no_difference() -> None:
+def test_with_the_largest_mismatch_categories_have_no_effect() -> None:
     sums, points, weight = make("gaussian", most_mismatch(LEVELS))
     values = np.random.default_rng(3).normal(size=(40, 1))
     plain = MixedSums(smoothing_kernel_from("gaussian"), MixedRows(points.numbers), weight)
@@ -93,7 +93,7 @@ def test_with_the_greatest_mismatch_categories_make_no_difference() -> None:
     assert_allclose(sums.means(queries, values), plain.means(MixedRows(queries.numbers), values), atol=1e-12)
 
 
-def test_without_mismatch_only_the_own_cell_counts() -> None:
+def test_without_mismatch_only_rows_of_the_same_cell_count() -> None:
     sums, points, weight = make("gaussian", np.zeros(2))
     own = (points.codes == points.codes[0]).all(axis=1)
     alone = MixedSums(smoothing_kernel_from("gaussian"), MixedRows(points.numbers[own]), weight[own])
@@ -103,7 +103,7 @@ def test_without_mismatch_only_the_own_cell_counts() -> None:
 
 
 @pytest.mark.parametrize("mismatch", [[0.3, 0.1], [0.0, 0.1]])
-def test_a_level_never_seen_says_nothing(mismatch: list[float]) -> None:
+def test_an_unseen_level_has_no_effect(mismatch: list[float]) -> None:
     """It differs from all points alike, by a factor that cancels, even if that is 0."""
     sums, points, weight = make("gaussian", np.array(mismatch))
     other = MixedSums(

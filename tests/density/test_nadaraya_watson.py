@@ -31,7 +31,7 @@ Array = np.ndarray
 
 
 @pytest.mark.parametrize("kernel", sorted(SMOOTHING_KERNELS))
-def test_it_is_the_ratio_of_two_sums(kernel: str) -> None:
+def test_the_prediction_is_the_ratio_of_two_sums(kernel: str) -> None:
     X, y = draw(d=1)
     queries = np.linspace(-2, 2, 30)[:, None]
     K = NadarayaWatson(kernel, 0.8).fit(X, y).weights(queries)
@@ -46,14 +46,14 @@ def test_predictions_lie_between_the_values() -> None:
     assert y.min() <= found.min() <= found.max() <= y.max()
 
 
-def test_the_choice_is_reusable() -> None:
+def test_the_chosen_bandwidth_can_be_reused() -> None:
     X, y = draw()
     fitted = NadarayaWatson().fit(X, y)
     assert_array_equal(NadarayaWatson(bandwidth=fitted.bandwidth_).fit(X, y).predict(X), fitted.predict(X))
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "exponential"])
-def test_kernels_without_end_reach_everywhere(kernel: str) -> None:
+def test_unbounded_kernels_reach_everywhere(kernel: str) -> None:
     X, y = draw()
     fitted = NadarayaWatson(kernel, 0.01, out_of_reach="error").fit(X, y)
     assert np.isfinite(fitted.predict(np.array([[1e6, -1e6], [0.0, 1e3]]))).all()
@@ -61,7 +61,7 @@ def test_kernels_without_end_reach_everywhere(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames(frame: Any) -> None:
+def test_frames_are_accepted(frame: Any) -> None:
     X, y = draw()
     named = frame({"a": X[:, 0], "b": X[:, 1]})
     fitted = NadarayaWatson(bandwidth=0.5).fit(named, y)
@@ -69,7 +69,7 @@ def test_frames(frame: Any) -> None:
     assert_allclose(fitted.predict(named), NadarayaWatson(bandwidth=0.5).fit(X, y).predict(X))
 
 
-def test_pickle_and_clone() -> None:
+def test_models_can_be_pickled_and_cloned() -> None:
     X, y = draw()
     model = NadarayaWatson(Epanechnikov("product"), Bandwidth(0.9))
     fitted = clone(model).fit(X, y)
@@ -109,7 +109,7 @@ def with_hole(X: Array, value: float) -> Array:
         (lambda X, y: (X, np.zeros((40, 2, 2))), DataError, "shape"),
     ],
 )
-def test_bad_data_is_named(change: Any, error: type[Exception], says: str) -> None:
+def test_invalid_data_are_named(change: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=f"(?s){says}"):
         NadarayaWatson().fit(*change(*draw()))
 
@@ -127,12 +127,12 @@ def test_bad_data_is_named(change: Any, error: type[Exception], says: str) -> No
         ({"out_of_reach": "zero"}, ValueError, "out_of_reach"),
     ],
 )
-def test_bad_parameters_are_named(parameters: dict[str, Any], error: type[Exception], says: str) -> None:
+def test_invalid_parameters_are_named(parameters: dict[str, Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         NadarayaWatson(**parameters).fit(*draw())
 
 
-def test_weights_of_nobody_and_below_zero() -> None:
+def test_zero_and_negative_weights_are_refused() -> None:
     X, y = draw()
     with pytest.raises(ValueError, match="non-zero"):
         NadarayaWatson().fit(X, y, np.zeros(40))
@@ -156,7 +156,7 @@ def test_a_matrix_of_weights_that_does_not_fit_is_refused(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
 @pytest.mark.parametrize("outputs", [(), (2,)])
-def test_tensors_as_arrays(kernel, outputs):
+def test_tensors_agree_with_arrays(kernel, outputs):
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     X, queries, weight = rng.normal(size=(150, 2)), rng.normal(size=(30, 2)) * 9, rng.uniform(size=150)
@@ -171,7 +171,7 @@ def test_tensors_as_arrays(kernel, outputs):
     np.testing.assert_allclose(of_tensors.predict_interval(torch.as_tensor(queries)).mean, expected, rtol=1e-9)
 
 
-def test_tensors_out_of_reach():
+def test_tensors_out_of_reach_have_the_requested_prediction():
     torch = pytest.importorskip("torch")
     model = NadarayaWatson("uniform", 1.0, out_of_reach="error").fit(torch.zeros(3, 1), torch.ones(3))
     with pytest.raises(DataError, match="row 1 of X"):

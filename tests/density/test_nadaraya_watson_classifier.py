@@ -23,7 +23,7 @@ def draw(n: int = 60, seed: int = 0) -> tuple[Array, Array]:
     return rng.normal(size=(n, 2)) + y[:, None], np.array(["ant", "bee", "cat"])[y]
 
 
-def test_it_is_bayes_rule_with_windows_of_one_bandwidth() -> None:
+def test_the_classifier_is_bayes_rule_with_a_common_bandwidth() -> None:
     X, y = draw()
     queries = draw(20, seed=1)[0]
     joint = []
@@ -37,7 +37,7 @@ def test_it_is_bayes_rule_with_windows_of_one_bandwidth() -> None:
     assert_allclose(fitted.predict_log_proba(queries), np.log(posterior), atol=1e-9)
 
 
-def test_kernel_bayes_with_a_common_bandwidth_says_the_same() -> None:
+def test_kernel_bayes_with_a_common_bandwidth_agrees() -> None:
     X, y = draw()
     ours = NadarayaWatsonClassifier(bandwidth=0.7).fit(X, y).predict_proba(X)
     assert_allclose(KernelBayes(bandwidth=0.7).fit(X, y).predict_proba(X), ours, atol=1e-10)
@@ -49,7 +49,7 @@ def test_two_classes_are_a_regression_on_zero_and_one() -> None:
     assert_allclose(votes, NadarayaWatson(bandwidth=0.5).fit(X, (y == "ant") * 1.0).predict(X), atol=1e-12)
 
 
-def test_the_default_has_the_least_brier_score_of_rows_left_out() -> None:
+def test_the_default_minimizes_the_leave_one_out_brier_score() -> None:
     X, y = draw()
 
     def brier(fitted: Any) -> float:
@@ -62,7 +62,7 @@ def test_the_default_has_the_least_brier_score_of_rows_left_out() -> None:
         assert brier(fitted) <= brier(other)
 
 
-def test_the_order_of_rows_decides_no_width() -> None:
+def test_the_order_of_rows_does_not_affect_the_bandwidth() -> None:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(20, 2)) * (rng.random((20, 2)) < 0.2)
     y, order = np.random.default_rng(3).integers(0, 2, size=20), np.random.default_rng(5).permutation(20)
@@ -70,7 +70,7 @@ def test_the_order_of_rows_decides_no_width() -> None:
     assert NadarayaWatsonClassifier().fit(X[order], y[order]).bandwidth_ == chosen
 
 
-def test_votes_without_each_row_are_those_of_refits() -> None:
+def test_leave_one_out_votes_agree_with_refits() -> None:
     X, y = draw(20)
     fitted = NadarayaWatsonClassifier("epanechnikov", 1.0).fit(X, y)
     for i in range(20):
@@ -86,7 +86,7 @@ def test_small_probabilities_keep_their_digits() -> None:
 
 
 @pytest.mark.parametrize(("way", "expected"), [("nearest", [0, 0, 1]), ("mean", [0.5, 0.25, 0.25])])
-def test_who_votes_where_nobody_is_in_reach(way: str, expected: list[float]) -> None:
+def test_out_of_reach_probabilities_follow_the_option(way: str, expected: list[float]) -> None:
     X, y = np.array([[0.0], [0.1], [0.2], [9.0]]), ["a", "a", "b", "c"]
     fitted = NadarayaWatsonClassifier("uniform", 1.0, out_of_reach=way).fit(X, y)
     assert_allclose(fitted.predict_proba([[50.0]]), [expected])
@@ -95,7 +95,7 @@ def test_who_votes_where_nobody_is_in_reach(way: str, expected: list[float]) -> 
     assert fitted.predict([[50.0]]) == "a"
 
 
-def test_weights_are_votes() -> None:
+def test_weights_multiply_votes() -> None:
     X, y = draw()
     weight = np.random.default_rng(1).integers(0, 4, size=60)
     weighted = NadarayaWatsonClassifier(bandwidth=0.7).fit(X, y, weight)
@@ -103,13 +103,13 @@ def test_weights_are_votes() -> None:
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-12)
 
 
-def test_irises() -> None:
+def test_iris_is_classified() -> None:
     X, y = load_iris(return_X_y=True)
     fitted = NadarayaWatsonClassifier().fit(X, y)
     assert np.mean(fitted.classes_[fitted.leave_one_out_proba_.argmax(axis=1)] == y) >= 0.95
 
 
-def test_bad_labels_are_named() -> None:
+def test_invalid_labels_are_named() -> None:
     X, y = draw()
     with pytest.raises(NonFiniteError, match="row 3"):
         NadarayaWatsonClassifier().fit(X, np.where(np.arange(60) == 3, np.nan, 1.0))
@@ -121,12 +121,12 @@ def test_bad_labels_are_named() -> None:
         NadarayaWatsonClassifier().fit(X, y[:-1])
 
 
-def test_scikit_learn_finds_its_conventions() -> None:
+def test_follows_the_conventions_of_scikit_learn() -> None:
     assert_conventions(NadarayaWatsonClassifier())
 
 
 @pytest.mark.parametrize("labels", [np.array([3, 7]), np.array(["a", "b"])])
-def test_tensors_as_arrays(labels):
+def test_tensors_agree_with_arrays(labels):
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     X, queries = rng.normal(size=(100, 2)), rng.normal(size=(30, 2)) * 5

@@ -80,7 +80,7 @@ def test_boxes_of_one_point_have_its_distance(kind: int) -> None:
     assert box_distance(kind, x, x, y, y) == (expected, expected)
 
 
-def test_exponents() -> None:
+def test_exponents_of_known_distances() -> None:
     assert exponent(GAUSSIAN, 9.0) == pytest.approx(6.3)
     assert exponent(EXPONENTIAL, 9.0) == pytest.approx(4.2)
     assert exponent(LAPLACE, 9.0) == pytest.approx(12.6)
@@ -89,7 +89,7 @@ def test_exponents() -> None:
 @pytest.mark.parametrize("shape", [BALL, CUBE], ids=["ball", "cube"])
 @given(seed=st.integers(0, 1000))
 @settings(max_examples=40)
-def test_of_compact_kernels_all_within_reach_are_chosen(shape: Shape, seed: int) -> None:
+def test_all_blocks_within_reach_of_a_compact_kernel_are_chosen(shape: Shape, seed: int) -> None:
     rng = np.random.default_rng(seed)
     blocks = rng.normal(size=(30, 6, 2)) * 0.3 + rng.uniform(-9, 9, (30, 1, 2))
     spread, Q, lifts = 1 / rng.uniform(0.5, 2.0, (30, 6)) ** 2, rng.normal(size=(5, 2)), np.full((5, 1), -1.0)
@@ -117,7 +117,7 @@ def log2_terms(shape: Shape, blocks: Array, weight: Array, spread: Array, Q: Arr
 @pytest.mark.parametrize("given_lifts", [False, True])
 @given(seed=st.integers(0, 1000), away=st.sampled_from([0.0, 30.0, 1e4]), decades=st.sampled_from([0, 2, 40]))
 @settings(max_examples=40)
-def test_what_is_left_out_is_below_rounding(
+def test_omitted_blocks_are_below_rounding(
     shape: Shape, given_lifts: bool, seed: int, away: float, decades: int
 ) -> None:
     """Whichever single point is left out for itself, if lifts are chosen here."""
@@ -154,7 +154,7 @@ def test_blocks_far_away_are_left_out(shape: Shape) -> None:
     assert len(chosen) < 10
 
 
-def test_a_block_of_one_point_is_no_bound_for_itself() -> None:
+def test_a_block_of_one_point_does_not_bound_itself() -> None:
     """It may be left out; then the others are all there is."""
     blocks = np.array([[[0.0]], [[30.0]], [[90.0]]])
     boxes: Any = boxes_of(blocks, np.ones((3, 1)), np.ones((3, 1)))

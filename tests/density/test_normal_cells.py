@@ -22,7 +22,7 @@ def test_cells_have_the_sums_of_the_points(h: float, offset: float) -> None:
     np.testing.assert_allclose(h * cells.density(places), heights, rtol=0, atol=4e-15)
 
 
-def test_queries_near_many_cells_have_the_densities_that_each_has_alone() -> None:
+def test_queries_near_many_cells_agree_with_single_queries() -> None:
     rng = np.random.default_rng(0)
     cells, queries = NormalCells(np.sort(rng.uniform(size=2000)), np.ones(2000), 1e-4), rng.uniform(size=200)
     together = cells.density(queries)
@@ -30,7 +30,7 @@ def test_queries_near_many_cells_have_the_densities_that_each_has_alone() -> Non
     np.testing.assert_allclose(alone, together, rtol=1e-12, atol=1e-15 / 1e-4)
 
 
-def test_it_never_falls_and_ends_at_one() -> None:
+def test_the_distribution_function_is_monotone_and_ends_at_one() -> None:
     cells = NormalCells(np.linspace(0, 1, 5000) ** 2, np.ones(5000), 0.01)
     found = cells.cdf(np.linspace(-1, 2, 2001))
     assert np.diff(found).min() >= -1e-15

@@ -73,7 +73,7 @@ def kernels(case: Any, X: Array, spread: Array, Q: Array) -> Array:
 @every_case
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 7])
 def test_sums_over_chosen_blocks_are_added(case: Any, d: int) -> None:
-    """To what is there, and for any number of queries: they are taken four by four."""
+    """Sums are added to existing values, for any number of queries: they are processed four at a time."""
     (X, spread, sides), chosen = data(d), np.array([0, 2])
     for m in (1, 3, 4, 6):
         Q, total = queries(m, d), np.full((m, 2), 5.0)
@@ -83,7 +83,7 @@ def test_sums_over_chosen_blocks_are_added(case: Any, d: int) -> None:
 
 
 @every_case
-def test_no_block_adds_nothing(case: Any) -> None:
+def test_without_blocks_the_sum_is_zero(case: Any) -> None:
     X, spread, sides = data(2)
     total = np.full((5, 2), 3.0)
     add_sums(*case[:2], X, spread, sides, np.empty(0, dtype=np.intp), queries(5, 2), NO_ROWS, np.zeros((5, 1)), total)
@@ -92,7 +92,7 @@ def test_no_block_adds_nothing(case: Any) -> None:
 
 @every_case
 def test_queries_leave_themselves_out(case: Any) -> None:
-    """By their place among all points; −1 is none of them."""
+    """Queries are given by their position among all points; −1 is none of them."""
     X, spread, sides = data(2)
     own, Q, total = np.array([7, BLOCK_POINTS + 1, -1, 3 * BLOCK_POINTS - 1, 0]), queries(5, 2), np.zeros((5, 2))
     add_sums(*case[:2], X, spread, sides, np.arange(BLOCKS), Q, own, np.zeros((5, 1)), total)
@@ -112,7 +112,7 @@ def test_lifts_are_powers_of_two_for_each_query() -> None:
 
 
 @pytest.mark.parametrize("d", [1, 3])
-def test_moments(d: int) -> None:
+def test_local_moments_agree_with_brute_force(d: int) -> None:
     case, (X, spread, sides), m = CASES["adaptive"], data(d), 6
     numbers = 2 * (d + 1) + d * (d + 1) // 2
     own, Q, total = np.array([5, 2 * BLOCK_POINTS, -1, 9, 8, 7]), queries(m, d), np.ones((m, numbers))
@@ -140,7 +140,7 @@ def test_moments(d: int) -> None:
     ids=["squares", "wide", "absolutes"],
 )
 @pytest.mark.parametrize("left_out", [False, True])
-def test_the_nearest_point(distance: Any, shape: Shape, of: Any, left_out: bool) -> None:
+def test_the_nearest_point_is_found(distance: Any, shape: Shape, of: Any, left_out: bool) -> None:
     X, spread, _ = data(3)
     X += np.arange(BLOCKS)[:, None, None] * 4.0
     corners = np.stack([X.min(axis=2), X.max(axis=2)], axis=1)
@@ -159,7 +159,7 @@ def test_the_nearest_point(distance: Any, shape: Shape, of: Any, left_out: bool)
     assert (found[:3, 0] > 0).all() == left_out
 
 
-def test_without_other_points_nothing_is_nearest() -> None:
+def test_a_single_point_has_no_nearest_other() -> None:
     x, one = np.full((1, 2, BLOCK_POINTS), np.inf), np.ones((1, 2))
     x[0, :, 0] = 1.0
     found = np.empty((1, 1))

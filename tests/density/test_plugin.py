@@ -30,12 +30,12 @@ def wand_and_jones(x: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("x", [RNG.normal(size=250), RNG.gamma(3, size=400), RNG.standard_t(2, size=300)])
-def test_on_the_line_it_is_that_of_wand_and_jones(x: np.ndarray) -> None:
+def test_the_bandwidth_of_one_column_agrees_with_wand_and_jones(x: np.ndarray) -> None:
     assert PlugIn().choose(x[:, None], None, Gaussian()).value == pytest.approx(wand_and_jones(x), rel=1e-4)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 5])
-def test_gaussian_data_get_nearly_what_is_best_for_them(columns: int) -> None:
+def test_gaussian_data_get_a_nearly_optimal_bandwidth(columns: int) -> None:
     X = RNG.normal(size=(1500, columns))
     widths = PlugIn().choose(X, None, Gaussian()).value
     # one standard deviation of the estimate, and some
@@ -43,7 +43,7 @@ def test_gaussian_data_get_nearly_what_is_best_for_them(columns: int) -> None:
 
 
 @pytest.mark.parametrize("columns", [2, 3])
-def test_many_points_are_binned_and_few_are_paired_with_one_result(columns: int) -> None:
+def test_binning_and_pairs_agree(columns: int) -> None:
     class BinnedPlugIn(PlugIn):
         paired_points = 0
 
@@ -53,14 +53,14 @@ def test_many_points_are_binned_and_few_are_paired_with_one_result(columns: int)
     np.testing.assert_allclose(BinnedPlugIn("matrix").choose(X, None, Gaussian()).value, pairs, rtol=1e-3)
 
 
-def test_more_points_than_a_grid_has_cells_for_get_what_is_best_all_the_same() -> None:
+def test_more_points_than_grid_cells_still_get_the_optimal_bandwidth() -> None:
     """The finest cells would cover only the middle of 200,000 points of three columns."""
     X = np.random.default_rng(5).normal(size=(200_000, 3))
     widths = PlugIn().choose(X, None, Gaussian()).value
     np.testing.assert_allclose(widths, silverman_factor(200_000, 3), rtol=0.02)
 
 
-def test_two_modes_get_a_better_density_than_by_silverman() -> None:
+def test_two_modes_get_a_better_density_than_with_silverman() -> None:
     x = np.concatenate([RNG.normal(-3, 0.5, 400), RNG.normal(3, 0.5, 400)])[:, None]
     grid = np.linspace(-6, 6, 400)[:, None]
     truth = 0.5 * norm.pdf(grid[:, 0], -3, 0.5) + 0.5 * norm.pdf(grid[:, 0], 3, 0.5)

@@ -25,7 +25,7 @@ PLANE = RNG.normal(size=(50, 2)) * [1.0, 5.0]
 
 @pytest.mark.parametrize("kernel", [Uniform, Triangular, Epanechnikov, Triweight, Cosine, Exponential])
 @pytest.mark.parametrize("columns", [1, 2, 3])
-def test_tables_are_formulas(kernel: Any, columns: int) -> None:
+def test_tables_agree_with_formulas(kernel: Any, columns: int) -> None:
     both = kernel().autocorrelation(columns)
     reach = min(both.reach, FARTHEST_PAIR)
     r = np.append(RNG.uniform(0, 1.2 * reach, size=5000), [0.0, reach / 2, reach, 1e3, 1e300])

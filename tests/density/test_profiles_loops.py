@@ -15,7 +15,7 @@ LONG = np.longdouble
 
 
 def _cosine(s: np.ndarray) -> np.ndarray:
-    """By the sine of the complement, which does not cancel near s = 1."""
+    """Compute the cosine as the sine of the complement, which does not cancel near s = 1."""
     half_pi = 2 * np.arctan(LONG(1))
     return np.sin(half_pi * (1 - s) / (1 + np.sqrt(s)))
 
@@ -52,7 +52,7 @@ def test_every_kernel_has_its_profile() -> None:
 
 
 @every_kernel
-def test_all_digits(kind: type) -> None:
+def test_profiles_have_all_digits(kind: type) -> None:
     expected = EXPECTED[kind](S.astype(LONG)).astype(float)
     np.testing.assert_allclose(each(kind(), S), expected, rtol=0, atol=5e-14 if kind in ENDLESS else 5e-16)
 
@@ -70,14 +70,14 @@ def test_near_the_edge_no_digits_cancel(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", ENDLESS, ids=lambda kind: kind.__name__)
-def test_far_out_values_have_all_digits_until_they_are_none(kind: type) -> None:
+def test_values_in_the_far_tail_have_all_digits_until_they_underflow(kind: type) -> None:
     s = np.array([100.0, 400.0, 700.0])
     np.testing.assert_allclose(each(kind(), s), EXPECTED[kind](s), rtol=1e-12)
     assert sum_loops.profile(kind(), 1e300, 0.0) == 0
 
 
 @pytest.mark.parametrize("kind", ENDLESS, ids=lambda kind: kind.__name__)
-def test_a_lift_brings_back_what_is_far_away(kind: type) -> None:
+def test_a_lift_prevents_underflow_far_away(kind: type) -> None:
     far, further = (float(-np.log2(EXPECTED[kind](LONG(s)))) for s in (1e3, 1.1e3))
     lifted = [sum_loops.profile(kind(), s, far) for s in (1e3, 1.1e3)]
     np.testing.assert_allclose(lifted, [1.0, 2.0 ** (far - further)], rtol=1e-12)
@@ -85,8 +85,8 @@ def test_a_lift_brings_back_what_is_far_away(kind: type) -> None:
 
 
 @every_kernel
-def test_ends(kind: type) -> None:
-    """The uniform kernel is on the closed ball; the others have come to 0 at its edge."""
+def test_profiles_at_the_ends_of_their_range(kind: type) -> None:
+    """The uniform kernel is supported on the closed ball; the others are 0 at its edge."""
     kernel = kind()
     assert sum_loops.profile(kernel, 0.0, 0.0) == pytest.approx(1, rel=3e-16)
     if kind not in ENDLESS:

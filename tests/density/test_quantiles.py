@@ -32,27 +32,27 @@ def test_one_kernel_has_the_quantiles_of_its_distribution() -> None:
     np.testing.assert_allclose(windows.quantile(q), stats.norm(3, 2).ppf(q), rtol=1e-7)
 
 
-def test_a_quantile_in_a_gap_is_the_end_of_what_is_below() -> None:
+def test_a_quantile_in_a_gap_is_the_end_of_the_lower_part() -> None:
     """inf {x : F(x) ≥ q} where nothing lies between two kernels."""
     windows = Windows(smoothing_kernel_from("epanechnikov"), Bandwidth(1.0), np.array([[0.0], [100.0]]))
     assert windows.quantile(0.5 - 1e-12) < 1.0
     assert windows.quantile(0.5 + 1e-12) > 99.0
 
 
-def test_the_ends() -> None:
+def test_quantiles_of_zero_and_one() -> None:
     X = np.array([[0.0], [2.0]])
     assert Windows(smoothing_kernel_from("cosine"), Bandwidth(0.5), X).quantile([0, 1]).tolist() == [-0.5, 2.5]
     assert Windows(Gaussian(), Bandwidth(0.5), X).quantile([0, 1]).tolist() == [-np.inf, np.inf]
 
 
-def test_offsets_and_weights() -> None:
+def test_quantiles_with_offsets_and_weights() -> None:
     X, weight = np.array([[0.0], [1.0], [5.0]]), np.array([1e150, 2e150, 0.0])
     near = Windows(Gaussian(), Bandwidth(0.5), X, weight).quantile([0.1, 0.6])
     far = Windows(Gaussian(), Bandwidth(0.5), X + 1e8, weight).quantile([0.1, 0.6])
     np.testing.assert_allclose(far - 1e8, near, atol=1e-7)
 
 
-def test_what_is_no_probability_and_what_has_no_quantiles() -> None:
+def test_invalid_probabilities_and_densities_without_quantiles_are_refused() -> None:
     with pytest.raises(DataError, match=r"from 0 to 1; got 1\.5"):
         Windows(Gaussian(), Bandwidth(0.5), np.zeros((1, 1))).quantile([0.1, 1.5])
     with pytest.raises(DataError, match="got 'median'"):

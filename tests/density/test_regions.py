@@ -15,7 +15,7 @@ from tests.density._widths import with_widths
 
 
 @pytest.mark.parametrize("coverage", [0.1, 0.5, 0.95, 0.999])
-def test_that_of_a_normal_distribution(coverage: float) -> None:
+def test_the_region_of_a_normal_distribution(coverage: float) -> None:
     region = Windows(Gaussian(), Bandwidth(2.0), np.array([[3.0]])).highest_density_region(coverage)
     expected = stats.norm(3, 2).interval(coverage)
     np.testing.assert_allclose(region.intervals, [expected], rtol=1e-9)
@@ -45,7 +45,7 @@ def test_the_pieces_hold_the_coverage_and_the_density_is_lower_outside(
 
 @pytest.mark.parametrize("bounds", [None, (0.0, None), (None, 3.0), (0.0, 3.0)])
 @pytest.mark.parametrize(("name", "sensitivity"), with_widths(NAMES, (0.0,), (1.0,)))
-def test_few_points_with_tips_and_hills_between_the_places_looked_at(
+def test_few_points_with_peaks_between_the_grid_points(
     name: str, sensitivity: float, bounds: tuple[float | None, float | None] | None
 ) -> None:
     """The denser part holds less than the coverage, and together with the plateau no less."""
@@ -68,7 +68,7 @@ def test_few_points_with_tips_and_hills_between_the_places_looked_at(
                 assert mass == pytest.approx(coverage, abs=2e-3)
 
 
-def test_on_a_bounded_support_it_ends_at_the_bound() -> None:
+def test_on_a_bounded_support_the_region_ends_at_the_bound() -> None:
     X = np.random.default_rng(0).exponential(size=(200, 1))
     support = support_from((0, None), 1, "reflect", ["x"])
     region = on_support(Windows(Gaussian(), Bandwidth(0.4), X), support).highest_density_region(0.8)
@@ -78,7 +78,7 @@ def test_on_a_bounded_support_it_ends_at_the_bound() -> None:
 
 
 @pytest.mark.parametrize("boundary", ["reflect", "transform"])
-def test_between_two_bounds(boundary: str) -> None:
+def test_a_region_between_two_bounds(boundary: str) -> None:
     X = np.random.default_rng(0).beta(0.5, 0.5, size=(60, 1))
     support = support_from((0, 1), 1, boundary, ["x"])
     assert support is not None
@@ -91,8 +91,8 @@ def test_between_two_bounds(boundary: str) -> None:
 
 @pytest.mark.parametrize("h", [0.05, 0.3])
 @pytest.mark.parametrize("coverage", [0.5, 0.95])
-def test_in_the_plane_a_region_holds_its_coverage(h: float, coverage: float) -> None:
-    """Also where kernels are so narrow that the density at its own points is much higher than elsewhere."""
+def test_a_region_of_two_columns_has_its_coverage(h: float, coverage: float) -> None:
+    """The coverage holds for kernels so narrow that the density at its own points is much higher than elsewhere."""
     windows = Windows(Gaussian(), Bandwidth(h), np.random.default_rng(0).normal(size=(300, 2)))
     level = windows.highest_density_region(coverage).level
     (x, y), density = windows.on_grid(400, extent=5.0)
@@ -100,7 +100,7 @@ def test_in_the_plane_a_region_holds_its_coverage(h: float, coverage: float) -> 
     assert held == pytest.approx(coverage, abs=0.01)
 
 
-def test_of_many_points_in_the_plane_it_is_that_of_their_distribution() -> None:
+def test_the_region_of_many_points_agrees_with_their_distribution() -> None:
     """The region of points from a normal distribution is a disc of radius √χ²(coverage)."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 2))
@@ -111,7 +111,7 @@ def test_of_many_points_in_the_plane_it_is_that_of_their_distribution() -> None:
     assert agree.mean() > 0.93
 
 
-def test_weights_count() -> None:
+def test_weights_are_used() -> None:
     """Discs around both points: above c times the peak of one kernel lies ¾(1 − c/¾) + ¼(1 − c/¼) = 1 − 2c."""
     X, weight = np.array([[0.0, 0.0], [20.0, 20.0]]), np.array([3.0, 1.0])
     windows = Windows(Gaussian(), Bandwidth(1.0), X, weight)
@@ -143,7 +143,7 @@ def test_rows_of_other_columns_are_refused() -> None:
             region.contains(X)
 
 
-def test_no_coverage() -> None:
+def test_an_invalid_coverage_is_refused() -> None:
     for wrong in (0.0, 1.0, 95, np.nan, "most"):
         with pytest.raises(DataError, match="coverage is a probability"):
             Windows(Gaussian(), Bandwidth(2.0), np.zeros((1, 1))).highest_density_region(wrong)  # type: ignore[arg-type]

@@ -41,7 +41,7 @@ def test_a_local_mean_is_the_ratio_of_two_sums(kernel: str, bandwidth: object) -
 @pytest.mark.parametrize("kind", [LocalMeans, LocalLines])
 @pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov", "uniform"])
 @pytest.mark.parametrize("out_of_reach", ["nearest", "mean", "nan"])
-def test_leaving_out_is_a_fit_without_the_row(kind: type[LocalFit], kernel: str, out_of_reach: str) -> None:
+def test_leave_one_out_agrees_with_a_fit_without_the_row(kind: type[LocalFit], kernel: str, out_of_reach: str) -> None:
     X, Y, weight = draw()
     found = evaluate_left_out(fit(kind, kernel, 0.5, X, Y, weight), out_of_reach)
     for i in range(len(X)):
@@ -57,7 +57,7 @@ def test_leaving_out_is_a_fit_without_the_row(kind: type[LocalFit], kernel: str,
 
 
 @pytest.mark.parametrize("kind", [LocalMeans, LocalLines])
-def test_leaving_out_is_a_division_by_one_minus_the_own_weight(kind: type[LocalFit]) -> None:
+def test_leave_one_out_residuals_divide_by_one_minus_the_own_weight(kind: type[LocalFit]) -> None:
     X, Y, weight = draw()
     local = fit(kind, "gaussian", 0.7, X, Y, weight)
     own = np.diag(local.weights(MixedRows(X)))[:, None]
@@ -66,7 +66,7 @@ def test_leaving_out_is_a_division_by_one_minus_the_own_weight(kind: type[LocalF
 
 @pytest.mark.parametrize("kind", [LocalMeans, LocalLines])
 @pytest.mark.parametrize("sensitivity", [0.0, 0.5])
-def test_weights_are_those_of_the_answer_and_sum_to_one(kind: type[LocalFit], sensitivity: float) -> None:
+def test_weights_give_the_prediction_and_sum_to_one(kind: type[LocalFit], sensitivity: float) -> None:
     X, Y, weight = draw()
     local = kind(smoothing_kernel_from("gaussian"), Bandwidth(0.7, sensitivity=sensitivity), MixedRows(X), Y, weight)
     queries = MixedRows(draw(10, seed=1)[0])
@@ -112,7 +112,7 @@ def test_variances_with_categories(kind: type[LocalFit], n: int) -> None:
     assert_allclose(local.variances(rows, Y**2), expected, rtol=1e-9)
 
 
-def test_the_variance_of_rows_that_weigh_next_to_nothing() -> None:
+def test_the_variance_of_rows_with_tiny_weights() -> None:
     X, Y = np.array([[0.0], [0.1], [9.0]]), np.array([[1.0], [2.0], [4.0]])
     local = fit(LocalMeans, "epanechnikov", 1.0, X, Y, np.array([1e-170, 1e-170, 1.0]))
     assert_allclose(local.variances(MixedRows(np.array([[0.05]])), np.ones((3, 1))), [[0.5]])
@@ -120,7 +120,7 @@ def test_the_variance_of_rows_that_weigh_next_to_nothing() -> None:
 
 @pytest.mark.parametrize("kind", [LocalMeans, LocalLines])
 @pytest.mark.parametrize("codes", [False, True])
-def test_there_is_a_nearest_row_however_far_a_query_is(kind: type[LocalFit], codes: bool) -> None:
+def test_a_nearest_row_exists_at_any_distance(kind: type[LocalFit], codes: bool) -> None:
     X, Y = np.array([[0.0], [1.0], [2.0]]), np.array([[3.0], [4.0], [5.0]])
     own, query_codes = (np.zeros((3, 1), int), np.zeros((2, 1), int)) if codes else (None, None)
     given = {"mismatch": np.zeros(1), "levels": np.ones(1)} if codes else {}
@@ -132,7 +132,7 @@ def test_there_is_a_nearest_row_however_far_a_query_is(kind: type[LocalFit], cod
         assert found[1, 0] == 3.0
 
 
-def test_wider_kernels_of_lonely_points_change_the_weights() -> None:
+def test_wider_kernels_of_isolated_points_change_the_weights() -> None:
     X, Y, weight = draw()
     plain, adaptive = (
         LocalMeans(smoothing_kernel_from("gaussian"), Bandwidth(0.7, sensitivity=s), MixedRows(X), Y, weight)
@@ -149,7 +149,7 @@ def test_the_error_is_a_mean_of_squares_in_units_of_each_output() -> None:
     assert_allclose(compute_left_out_error(local, units, "nearest"), weight @ squares / weight.sum())
 
 
-def test_a_row_without_answer_is_charged_the_error_of_the_mean_of_others() -> None:
+def test_a_row_without_prediction_counts_with_the_error_of_the_mean_of_the_others() -> None:
     X, Y = np.array([[0.0], [0.1], [9.0]]), np.array([[1.0], [1.0], [4.0]])
     local = fit(LocalMeans, "uniform", 1.0, X, Y, np.ones(3))
     assert_allclose(compute_left_out_error(local, np.ones(1), "nan"), (4.0 - 1.0) ** 2 / 3)

@@ -53,7 +53,7 @@ def search(
 
 @pytest.mark.parametrize("kind", [LocalMeans, LocalLines])
 @pytest.mark.parametrize(("kernel", "dent"), [("gaussian", 1e-6), ("epanechnikov", 0.05)])
-def test_one_width_is_the_best_there_is(kind: type[LocalFit], kernel: str, dent: float) -> None:
+def test_one_width_is_optimal(kind: type[LocalFit], kernel: str, dent: float) -> None:
     """Up to dents for a kernel of compact support, which come and go with single points at the end of its reach."""
     choice, error = search(*draw(d=1), kind, kernel)
     assert choice.error <= min(error(h) for h in np.geomspace(0.01, 100, 200)) * (1 + dent)
@@ -67,12 +67,12 @@ def test_two_widths_are_better_than_all_on_a_grid(kind: type[LocalFit]) -> None:
     assert choice.error <= min(error([a, b]) for a in grid for b in grid)
 
 
-def test_a_column_that_says_nothing_is_smoothed_out() -> None:
+def test_an_irrelevant_column_is_smoothed_out() -> None:
     choice, _ = search(*draw(n=150))
     assert choice.bandwidth.value[1] > 4 > 10 * choice.bandwidth.value[0]
 
 
-def test_a_category_that_says_nothing_is_smoothed_out_and_one_that_says_all_is_not() -> None:
+def test_an_irrelevant_category_is_smoothed_out_and_a_decisive_one_is_not() -> None:
     rng = np.random.default_rng(0)
     X, codes = rng.uniform(-2, 2, size=(150, 1)), rng.integers(0, 3, size=(150, 2))
     Y = np.sin(X) + 2.0 * codes[:, 1:] + 0.1 * rng.normal(size=(150, 1))
@@ -91,7 +91,7 @@ def test_the_curve_is_the_error_along_the_common_width() -> None:
     assert curve.best == choice.error <= curve.values.min()
 
 
-def test_many_rows_are_searched_in_part() -> None:
+def test_many_rows_are_searched_on_a_sample() -> None:
     X, Y = draw(n=400)
     whole, error = search(X, Y)
     part, _ = search(X, Y, searched_rows=200)
@@ -100,7 +100,7 @@ def test_many_rows_are_searched_in_part() -> None:
     assert part.error < 1.1 * whole.error
 
 
-def test_of_very_many_rows_some_are_left_out() -> None:
+def test_some_of_very_many_rows_are_left_out() -> None:
     X, Y = draw(n=400)
     whole, _ = search(X, Y, searched_rows=100)
     part, error = search(X, Y, searched_rows=100, most_pairs=400 * 300)
@@ -134,7 +134,7 @@ def test_an_interrupted_search_gives_the_best_so_far(tries: int, monkeypatch: py
     assert 0 < choice.bandwidth.value < 10
 
 
-def test_a_search_interrupted_before_the_first_error_has_nothing_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_interrupted_before_the_first_error_has_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "compute_left_out_error", interrupt)
     with pytest.raises(KeyboardInterrupt) as stop:
         search(*draw())
@@ -150,7 +150,7 @@ def test_a_choice_prints_and_draws_its_error() -> None:
     pyplot.close(ax.figure)
 
 
-def test_the_widest_of_equals_is_taken() -> None:
+def test_of_equal_errors_the_widest_bandwidth_is_taken() -> None:
     X, _ = draw(d=1)
     choice, _ = search(X, np.full((60, 1), 3.0))
     assert choice.error == 0

@@ -56,7 +56,7 @@ def test_weights_sum_to_one_and_make_the_prediction(model: Any, kernel: str) -> 
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_outputs_are_predicted_as_if_alone(model: Any) -> None:
+def test_several_outputs_are_predicted_independently(model: Any) -> None:
     X, Y = draw(outputs=3)
     together = model(bandwidth=0.7).fit(X, Y)
     for k in range(3):
@@ -69,7 +69,7 @@ def test_outputs_are_predicted_as_if_alone(model: Any) -> None:
 
 @pytest.mark.parametrize("model", BOTH)
 @pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
-def test_a_weight_is_a_repetition(model: Any, kernel: str) -> None:
+def test_weights_are_equivalent_to_repetitions(model: Any, kernel: str) -> None:
     X, y = draw()
     weight = np.random.default_rng(1).integers(0, 4, size=40)
     weighted = model(kernel, 0.9).fit(X, y, weight)
@@ -80,7 +80,7 @@ def test_a_weight_is_a_repetition(model: Any, kernel: str) -> None:
 
 @pytest.mark.parametrize("model", BOTH)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_predictions_without_each_row_are_those_of_refits(model: Any, weighted: bool) -> None:
+def test_leave_one_out_predictions_agree_with_refits(model: Any, weighted: bool) -> None:
     X, y = draw(25)
     weight = np.random.default_rng(1).integers(0, 4, size=25) if weighted else np.ones(25)
     fitted = model(bandwidth=0.8).fit(X, y, weight)
@@ -96,7 +96,7 @@ def test_predictions_without_each_row_are_those_of_refits(model: Any, weighted: 
 
 @pytest.mark.parametrize("model", BOTH)
 @pytest.mark.parametrize(("scale", "shift"), [(1e-6, 0.0), (1e6, -3.0), (7.0, 10.0)])
-def test_units_make_no_difference(model: Any, scale: float, shift: float) -> None:
+def test_units_do_not_matter(model: Any, scale: float, shift: float) -> None:
     X, y = draw(30)
     here, there = model().fit(X, y), model().fit(X * scale + shift, -3 * y + 1)
     assert_allclose(there.bandwidth_.value, scale * here.bandwidth_.value, rtol=1e-2)
@@ -113,7 +113,7 @@ def test_a_constant_is_reproduced_to_the_last_digit(model: Any) -> None:
 
 @pytest.mark.parametrize("bandwidth", [0.8, [0.5, 1.5], [[0.5, 0.2], [0.2, 0.6]], Bandwidth(0.8), "scott-scaled"])
 @pytest.mark.parametrize("model", BOTH)
-def test_every_form_of_bandwidth_is_taken(model: Any, bandwidth: Any) -> None:
+def test_every_form_of_bandwidth_is_accepted(model: Any, bandwidth: Any) -> None:
     X, y = draw()
     fitted = model(bandwidth=bandwidth).fit(X, y)
     assert fitted.bandwidth_choice_ is None
@@ -126,7 +126,7 @@ def test_every_form_of_bandwidth_is_taken(model: Any, bandwidth: Any) -> None:
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_the_default_has_the_least_error_of_rows_left_out(model: Any) -> None:
+def test_the_default_minimizes_the_leave_one_out_error(model: Any) -> None:
     X, y = draw(60)
     fitted = model().fit(X, y)
     error = np.mean((y - fitted.leave_one_out_predictions_) ** 2)
@@ -141,7 +141,7 @@ def test_the_default_has_the_least_error_of_rows_left_out(model: Any) -> None:
 
 @pytest.mark.parametrize("model", BOTH)
 @pytest.mark.parametrize("n", [40, 1700])
-def test_the_order_of_rows_decides_no_width(model: Any, n: int) -> None:
+def test_the_order_of_rows_does_not_affect_the_bandwidth(model: Any, n: int) -> None:
     """Not among equal errors, not by the rounding of sums, and not by which rows are searched."""
     X, y = draw(n, 1 if n > 40 else 2)
     X, weight = np.round(X, 1), np.random.default_rng(1).integers(0, 3, size=n)
@@ -161,7 +161,7 @@ def test_more_columns_than_rows() -> None:
 
 @pytest.mark.parametrize(("model", "kind"), [(NadarayaWatson, "lc"), (LocalLinear, "ll")])
 @pytest.mark.parametrize("d", [1, 2])
-def test_statsmodels_says_the_same(model: Any, kind: str, d: int) -> None:
+def test_predictions_agree_with_statsmodels(model: Any, kind: str, d: int) -> None:
     X, y = draw(30, d)
     bandwidth = [0.5, 0.9][:d]
     theirs = KernelReg(y, X, "c" * d, reg_type=kind, bw=bandwidth)
@@ -191,7 +191,7 @@ FAR = np.array([[100.0, 100.0], [0.0, 0.0]])
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_where_no_row_is_in_reach_the_answer_is_as_asked(model: Any) -> None:
+def test_out_of_reach_predictions_follow_the_option(model: Any) -> None:
     X, y = draw()
     nearest = np.linalg.norm(FAR[0] - X, axis=1).argmin()
 
@@ -214,7 +214,7 @@ def test_where_no_row_is_in_reach_the_answer_is_as_asked(model: Any) -> None:
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_intervals_hold_the_truth_as_often_as_they_say(model: Any) -> None:
+def test_intervals_have_the_nominal_coverage(model: Any) -> None:
     """With a narrow bandwidth, so that there is next to no bias, and noise that grows with x."""
     rng = np.random.default_rng(0)
     x, where = np.linspace(0, 6, 300), np.array([[1.0], [3.0], [5.0]])
@@ -228,7 +228,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(model: Any) -> None:
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_an_interval_is_its_formula(model: Any) -> None:
+def test_an_interval_agrees_with_its_formula(model: Any) -> None:
     X, y = draw()
     fitted = model(bandwidth=0.8).fit(X, y)
     interval = fitted.predict_interval(X[:5], level=0.95)
@@ -280,7 +280,7 @@ def test_tiny_and_huge_units(model: Any, scale: float) -> None:
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_memory_layouts_make_no_difference(model: Any) -> None:
+def test_memory_layouts_do_not_matter(model: Any) -> None:
     X, y = draw()
     expected = model(bandwidth=0.5).fit(X, y).predict(X)
     for other in (np.asfortranarray(X), read_only(X), np.repeat(X, 2, axis=1)[:, ::2]):
@@ -289,7 +289,7 @@ def test_memory_layouts_make_no_difference(model: Any) -> None:
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_numbers_whose_differences_are_none_are_refused(model: Any) -> None:
+def test_numbers_whose_differences_overflow_are_refused(model: Any) -> None:
     X, y = draw()
     largest = np.where(np.arange(40) % 2, 1.0, -1.0) * np.finfo(float).max
     with pytest.raises(NonFiniteError, match=r"column 'x1' is so wide .* too large for float64"):
@@ -298,7 +298,7 @@ def test_numbers_whose_differences_are_none_are_refused(model: Any) -> None:
         model(bandwidth=1.0).fit(X, largest)
 
 
-def test_one_row_and_rows_that_are_equal() -> None:
+def test_one_row_and_equal_rows() -> None:
     alone = NadarayaWatson(bandwidth=1.0).fit([[1.0]], [5.0])
     assert_array_equal(alone.predict([[1.0], [9.0]]), [5.0, 5.0])
     assert np.isnan(alone.leave_one_out_predictions_).all()
@@ -338,7 +338,7 @@ def test_an_interrupted_fit_keeps_the_best_widths(model: Any, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("model", [NadarayaWatson, pytest.param(LocalLinear, marks=pytest.mark.slow)])
-def test_scikit_learn_finds_its_conventions(model: Any) -> None:
+def test_follows_the_conventions_of_scikit_learn(model: Any) -> None:
     """Widths by default; at a given width a weight is a repetition, too (tests/base/test_check_estimator.py)."""
     assert_conventions(model())
 

@@ -49,7 +49,7 @@ def covariance(bandwidth: Bandwidth, columns: int) -> np.ndarray:
 
 @pytest.mark.parametrize("name", SCALED)
 @pytest.mark.parametrize("c", [3.0, 1e-150, 1e150])
-def test_on_the_line_a_bandwidth_scales_and_moves_with_the_data(name: str, c: float) -> None:
+def test_a_bandwidth_of_one_column_is_equivariant_to_scale_and_shift(name: str, c: float) -> None:
     base = chosen(name, LINE, WEIGHT).value
     assert chosen(name, c * LINE, WEIGHT).value == pytest.approx(c * base, rel=1e-5)
     assert chosen(name, LINE + 1e8, WEIGHT).value == pytest.approx(base, rel=1e-5)
@@ -57,7 +57,7 @@ def test_on_the_line_a_bandwidth_scales_and_moves_with_the_data(name: str, c: fl
 
 @pytest.mark.parametrize("rule", SHAPED, ids=repr)
 @pytest.mark.parametrize("c", [3.0, 1e-150, 1e150])
-def test_in_space_a_bandwidth_scales_with_the_data(rule: Rule, c: float) -> None:
+def test_a_bandwidth_of_several_columns_scales_with_the_data(rule: Rule, c: float) -> None:
     base, other = chosen(rule, SPACE), chosen(rule, c * SPACE)
     np.testing.assert_allclose(covariance(other, 3) / c**2, covariance(base, 3), rtol=1e-4, atol=1e-6)
 
@@ -75,14 +75,14 @@ def test_each_axis_scales_by_itself(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("rule", [rule for rule in SHAPED if rule.shape == "matrix"], ids=repr)
-def test_a_matrix_turns_with_the_data(rule: Rule) -> None:
+def test_a_matrix_rotates_with_the_data(rule: Rule) -> None:
     A = np.array([[1.0, 2.0, 0.0], [-1.0, 1.0, 0.5], [0.0, 0.3, 3.0]])
     base, other = chosen(rule, SPACE).value, chosen(rule, SPACE @ A.T).value
     np.testing.assert_allclose(other, A @ base @ A.T, rtol=1e-3)
 
 
 @pytest.mark.parametrize("rule", [*SCALED, *SHAPED], ids=repr)
-def test_equal_weights_are_no_weights_and_zero_weights_no_points(rule: Any) -> None:
+def test_equal_weights_have_no_effect_and_zero_weights_remove_points(rule: Any) -> None:
     X = LINE if rule == "isj" else SPACE
     base = chosen(rule, X)
     same = chosen(rule, X, np.full(len(X), 2.5))
@@ -92,7 +92,7 @@ def test_equal_weights_are_no_weights_and_zero_weights_no_points(rule: Any) -> N
 
 
 @pytest.mark.parametrize("rule", [*SCALED, *SHAPED], ids=repr)
-def test_one_point_or_none_of_weight_is_refused(rule: Any) -> None:
+def test_fewer_than_two_points_of_positive_weight_are_refused(rule: Any) -> None:
     for X, weight in ((np.ones((1, 1)), None), (np.arange(3.0)[:, None], np.array([0.0, 1.0, 0.0]))):
         with pytest.raises(BandwidthError, match=r"1 point .*as a number"):
             chosen(rule, X, weight)
@@ -130,7 +130,7 @@ def test_other_kernels_smooth_about_as_much(rule: Rule) -> None:
 
 @pytest.mark.parametrize("make", [lambda X: np.asfortranarray(X), lambda X: X.astype(np.float32), lambda X: X[::-1]])
 @pytest.mark.parametrize("rule", [PlugIn(), LikelihoodCV(), Silverman("matrix")], ids=repr)
-def test_layout_and_order_make_no_difference(rule: Rule, make: Any) -> None:
+def test_layout_and_order_do_not_matter(rule: Rule, make: Any) -> None:
     X = make(SPACE)
     X.flags.writeable = False
     np.testing.assert_allclose(chosen(rule, X).value, chosen(rule, SPACE).value, rtol=1e-4)

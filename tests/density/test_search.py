@@ -16,12 +16,12 @@ def test_a_parabola_is_found_wherever_it_is(least: float) -> None:
     assert (np.diff(curve.widths) > 0).all()
 
 
-def test_of_two_valleys_the_deeper_is_taken() -> None:
+def test_the_deeper_of_two_minima_is_taken() -> None:
     curve = search_line(lambda w: -np.exp(-20 * np.log(w / 0.2) ** 2) - 1.5 * np.exp(-20 * np.log(w / 1.5) ** 2))
     assert curve.widths[curve.best] == pytest.approx(1.5, rel=1e-4)
 
 
-def test_infinities_are_stepped_over_without_a_warning() -> None:
+def test_infinite_values_are_skipped_without_a_warning() -> None:
     curve = search_line(lambda width: np.inf if width < 20 else float(np.log(width)))
     assert curve.widths[curve.best] == pytest.approx(20, rel=0.05)
 
@@ -32,7 +32,7 @@ def test_a_plateau_ends_the_search() -> None:
 
 
 @pytest.mark.parametrize(("sign", "side"), [(1, "narrower"), (-1, "wider")])
-def test_no_minimum_is_an_error_that_says_which_way(sign: int, side: str) -> None:
+def test_a_missing_minimum_is_an_error_that_names_the_end(sign: int, side: str) -> None:
     with pytest.raises(BandwidthError, match=f"keeps falling as kernels become {side}"):
         search_line(lambda width: sign * float(np.log(width)))
 

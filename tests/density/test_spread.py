@@ -16,19 +16,19 @@ WEIGHT = RNG.uniform(0.2, 2.0, size=50)
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["unweighted", "weighted"])
-def test_covariances_are_numpys(weight: np.ndarray | None) -> None:
+def test_covariances_agree_with_numpy(weight: np.ndarray | None) -> None:
     spread = SampleSpread(X, weight)
     np.testing.assert_allclose(spread.covariance, np.cov(X.T, aweights=weight), rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(spread.deviations**2, np.diag(np.cov(X.T, aweights=weight)), rtol=1e-12)
 
 
-def test_the_count_of_equal_weights_is_that_of_points() -> None:
+def test_the_effective_count_of_equal_weights_is_the_number_of_points() -> None:
     assert SampleSpread(X).count == 50
     assert SampleSpread(X, np.full(50, 0.3)).count == pytest.approx(50)
     assert SampleSpread(X, WEIGHT).count == pytest.approx(WEIGHT.sum() ** 2 / np.square(WEIGHT).sum())
 
 
-def test_quartiles_of_equal_weights_are_numpys() -> None:
+def test_quartiles_of_equal_weights_agree_with_numpy() -> None:
     expected = np.minimum(np.ptp(np.percentile(X, [25, 75], axis=0), axis=0) / IQR_OF_GAUSSIAN, X.std(axis=0, ddof=1))
     np.testing.assert_allclose(SampleSpread(X).robust, expected, rtol=1e-12)
     np.testing.assert_allclose(SampleSpread(X, np.full(50, 7.0)).robust, expected, rtol=1e-12)
@@ -57,7 +57,7 @@ def test_a_constant_far_from_zero_is_constant_and_almost_constant_is_not() -> No
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_no_number_is_named(bad: float) -> None:
+def test_nan_and_infinity_are_named(bad: float) -> None:
     spoilt = X.copy()
     spoilt[7, 1] = bad
     with pytest.raises(NonFiniteError, match=f"column 'age' has {bad}"):

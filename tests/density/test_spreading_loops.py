@@ -25,7 +25,7 @@ CELLS = 32
 
 
 def positions(n: int, d: int, seed: int = 0) -> Array:
-    """In grid points, as far from the ends of the grid as the widest spline asks for."""
+    """Return positions in grid points, as far from the ends of the grid as the widest spline requires."""
     return np.random.default_rng(seed).uniform(12, CELLS - 12, (n, d))
 
 
@@ -53,7 +53,7 @@ def test_a_point_becomes_the_cardinal_spline(order: int, at: float) -> None:
 
 @settings(max_examples=60)
 @given(order=st.sampled_from(ORDERS), d=st.integers(1, 3), n=st.integers(0, 40), seed=st.integers(0, 999))
-def test_no_weight_is_lost(order: int, d: int, n: int, seed: int) -> None:
+def test_total_weight_is_preserved(order: int, d: int, n: int, seed: int) -> None:
     """Nor does the centre of gravity move."""
     X, weight = positions(n, d, seed), np.random.default_rng(seed).uniform(0.0, 1.0, n)
     grid = spread(X, weight, order)
@@ -66,7 +66,7 @@ def test_no_weight_is_lost(order: int, d: int, n: int, seed: int) -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_reading_is_spreading_transposed(order: int, d: int) -> None:
+def test_interpolation_is_the_transpose_of_spreading(order: int, d: int) -> None:
     """⟨spread(w), g⟩ = ⟨w, read(g)⟩ for any grid g."""
     X, rng = positions(30, d), np.random.default_rng(1)
     weight, grid = rng.normal(size=30), rng.normal(size=(CELLS,) * d)
@@ -75,14 +75,14 @@ def test_reading_is_spreading_transposed(order: int, d: int) -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_a_straight_line_is_read_as_it_is(order: int, d: int) -> None:
+def test_a_straight_line_is_interpolated_exactly(order: int, d: int) -> None:
     Q, slopes = positions(20, d), np.arange(1.0, d + 1)
     grid = 3 + np.tensordot(slopes, np.indices((CELLS,) * d), axes=1)
     np.testing.assert_allclose(read(np.ascontiguousarray(grid), Q, order), 3 + Q @ slopes, rtol=1e-13)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_pairs_are_the_spline_of_order_2(weighted: bool) -> None:
+def test_linear_spreading_is_the_spline_of_order_2(weighted: bool) -> None:
     X = np.concatenate([positions(50, 1), [[13.0], [14.0]]])
     weight = np.random.default_rng(0).uniform(size=52) if weighted else NO_WEIGHT
     grid = np.zeros(CELLS)

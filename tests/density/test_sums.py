@@ -96,7 +96,7 @@ def factors_of(n: int) -> Array:
 
 @every_kernel
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 7])
-def test_brute_force(kernel: SmoothingKernel, d: int) -> None:
+def test_sums_agree_with_brute_force(kernel: SmoothingKernel, d: int) -> None:
     """With and without weights, factors, and the point itself; some more points than a block has."""
     X, Q = some(303, d), np.concatenate([some(66, d, 1), some(5, d, 2, wide=4.0)])
     weight, factors = uneven(303), factors_of(303)
@@ -109,7 +109,7 @@ def test_brute_force(kernel: SmoothingKernel, d: int) -> None:
 
 @every_kernel
 @pytest.mark.parametrize("adaptive", [False, True])
-def test_blocks_out_of_reach_are_not_missed(kernel: SmoothingKernel, adaptive: bool) -> None:
+def test_blocks_out_of_reach_do_not_matter(kernel: SmoothingKernel, adaptive: bool) -> None:
     """Points in many blocks, most of which are left out for most queries."""
     X, Q = some(1601, 2, wide=20.0), some(131, 2, 1, wide=20.0)
     sums = KernelSums(kernel, X, uneven(1601), factors_of(1601) if adaptive else None)
@@ -131,7 +131,7 @@ def test_a_block_that_adds_more_than_rounding_counts(kernel: SmoothingKernel, bi
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("away", [1e3, 1e8, 1e12, 1e140])
 @pytest.mark.parametrize("d", [1, 3, 30])
-def test_far_away_no_logarithm_is_lost(kernel: SmoothingKernel, adaptive: bool, away: float, d: int) -> None:
+def test_logarithms_far_away_are_accurate(kernel: SmoothingKernel, adaptive: bool, away: float, d: int) -> None:
     """Nor are there means beyond all values, though rounding decides which points are nearest."""
     X = some(300, d)
     Q = np.concatenate([away * some(9, d, 1), away * np.eye(d)[:1], X[:2]])
@@ -145,7 +145,7 @@ def test_far_away_no_logarithm_is_lost(kernel: SmoothingKernel, adaptive: bool, 
 
 
 @every_endless
-def test_far_away_the_nearest_point_decides(kernel: SmoothingKernel) -> None:
+def test_far_away_the_nearest_point_dominates(kernel: SmoothingKernel) -> None:
     X = np.arange(600.0)[:, None]
     means = KernelSums(kernel, X, factors=np.ones(600)).means(np.array([[-1e4], [1e4]]), X)
     rest = np.arange(600) * np.exp(-np.arange(600)) if kernel.name == "exponential" else np.zeros(1)
@@ -154,7 +154,7 @@ def test_far_away_the_nearest_point_decides(kernel: SmoothingKernel) -> None:
 
 
 @every_compact
-def test_beyond_reach_there_is_nothing(kernel: SmoothingKernel) -> None:
+def test_sums_beyond_reach_are_zero(kernel: SmoothingKernel) -> None:
     X = some(290, 2, wide=0.1)
     Q = np.array([[0.0, 0.0], [9.0, 0.0], [1e8, -1e8], [1e140, 0.0]])
     sums = KernelSums(kernel, X)
@@ -163,7 +163,7 @@ def test_beyond_reach_there_is_nothing(kernel: SmoothingKernel) -> None:
 
 
 @every_kernel
-def test_weights_over_300_decades(kernel: SmoothingKernel) -> None:
+def test_weights_may_span_300_decades(kernel: SmoothingKernel) -> None:
     """A light point is all that there is close by; far from it the heavy ones are."""
     X = np.concatenate([some(200, 2, wide=0.1), 40 + some(200, 2, 1, wide=0.1)])
     weight = np.repeat([1e-150, 1e150], 200) * np.random.default_rng(0).uniform(0.5, 1.0, 400)
@@ -173,7 +173,7 @@ def test_weights_over_300_decades(kernel: SmoothingKernel) -> None:
 
 
 @every_kernel
-def test_only_the_point_itself_is_left_out(kernel: SmoothingKernel) -> None:
+def test_leave_one_out_omits_only_the_point_itself(kernel: SmoothingKernel) -> None:
     """Others at the same place are not."""
     X = np.repeat(some(101, 2, wide=3.0), 3, axis=0)
     found = agree(KernelSums(kernel, X), X, leave_out=True)
@@ -181,7 +181,7 @@ def test_only_the_point_itself_is_left_out(kernel: SmoothingKernel) -> None:
 
 
 @every_kernel
-def test_points_that_moved_do_not_count_themselves(kernel: SmoothingKernel) -> None:
+def test_moved_points_leave_out_their_own_term(kernel: SmoothingKernel) -> None:
     X = some(301, 2)
     moved = X[:, ::-1] * 1.1
     agree(KernelSums(kernel, X, uneven(301)), moved, leave_out=True)
@@ -202,7 +202,7 @@ def test_a_single_point(kernel: SmoothingKernel) -> None:
 
 
 @every_endless
-def test_all_that_is_left_weighs_nothing(kernel: SmoothingKernel) -> None:
+def test_leaving_out_the_only_point_with_weight_gives_zero(kernel: SmoothingKernel) -> None:
     X, weight = some(5, 2), np.array([0.0, 1.0, 0.0, 0.0, 0.0])
     np.testing.assert_array_equal(
         np.isneginf(KernelSums(kernel, X, weight).log_sums(X, leave_out=True)), weight.astype(bool)
@@ -216,7 +216,7 @@ def test_any_number_of_queries(kernel: SmoothingKernel, m: int) -> None:
 
 
 @pytest.mark.parametrize("form", ["radial", "product"])
-def test_the_uniform_kernel_is_on_closed_sets(form: Any) -> None:
+def test_the_uniform_kernel_has_a_closed_support(form: Any) -> None:
     """Points exactly one bandwidth away count; the next float does not."""
     sums = KernelSums(smoothing_kernel_from("uniform", form), np.zeros((300, 2)))
     above, below = np.nextafter(1, 2), np.nextafter(1, 0)
@@ -226,7 +226,7 @@ def test_the_uniform_kernel_is_on_closed_sets(form: Any) -> None:
     np.testing.assert_array_equal(corners, [form == "product"] * 2 + [False])
 
 
-def test_on_a_lattice_the_uniform_kernel_counts_neighbours() -> None:
+def test_the_uniform_kernel_counts_neighbours_on_a_lattice() -> None:
     X = np.stack(np.meshgrid(np.arange(40.0), np.arange(40.0)), axis=-1).reshape(-1, 2)
     inner = X[((X > 0) & (X < 39)).all(axis=1)]
     np.testing.assert_allclose(np.exp(KernelSums(smoothing_kernel_from("uniform"), X).log_sums(inner)), 5)
@@ -287,7 +287,7 @@ def test_local_moments(kernel: SmoothingKernel, leave_out: bool) -> None:
     seed=st.integers(0, 1 << 16),
 )
 def test_clusters_of_any_width(kernel: SmoothingKernel, d: int, n: int, wide: float, seed: int) -> None:
-    """Blocks in all relations to each other: within, beside, and far from the queries.
+    """Blocks at all positions: around the queries, next to them, and far from them.
 
     The uniform kernel is not among them: where it ends, the last digit of a distance decides.
     """

@@ -27,7 +27,7 @@ NAMES = ["a", "b"]
         ({1: (0, 2)}, [-INF, 0], [INF, 2]),
     ],
 )
-def test_ways_to_say_bounds(given_: Any, low: list[float], high: list[float]) -> None:
+def test_bounds_can_be_given_in_several_ways(given_: Any, low: list[float], high: list[float]) -> None:
     support = support_from(given_, 2, "reflect", NAMES)
     assert support is not None
     assert support.low.tolist() == low
@@ -35,7 +35,7 @@ def test_ways_to_say_bounds(given_: Any, low: list[float], high: list[float]) ->
 
 
 @pytest.mark.parametrize("given_", [None, [None, None], (-INF, INF)])
-def test_no_bounds_are_none(given_: Any) -> None:
+def test_absent_bounds_give_none(given_: Any) -> None:
     assert support_from(given_, 2, "reflect", NAMES) is None
 
 
@@ -50,7 +50,7 @@ def test_no_bounds_are_none(given_: Any) -> None:
         ([(0, np.nan), None], "'a'"),
     ],
 )
-def test_what_are_no_bounds(given_: Any, message: str) -> None:
+def test_invalid_bounds_are_refused(given_: Any, message: str) -> None:
     with pytest.raises(SupportError, match=message):
         support_from(given_, 2, "reflect", NAMES)
 
@@ -79,7 +79,7 @@ def test_transformations_are_undone_and_have_their_slope(bounds: tuple[float, fl
 
 
 @given(st.floats(-1e3, 1e3))
-def test_folding_stays_within_bounds_and_images_undo_it(x: float) -> None:
+def test_reflection_stays_within_bounds_and_images_invert_it(x: float) -> None:
     for low, high in ((1.0, 4.0), (1.0, INF), (-INF, 4.0)):
         support = Support(np.array([low]), np.array([high]))
         folded = support.fold(np.array([[x]]))

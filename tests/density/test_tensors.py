@@ -32,7 +32,7 @@ def data():
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("width", WIDTHS, ids=["number", "vector", "matrix"])
 @pytest.mark.parametrize("name", NAMES)
-def test_log_densities(name, width, device, dtype):
+def test_log_densities_of_tensors_agree_with_arrays(name, width, device, dtype):
     X, weight, queries = data()
     windows = Windows(smoothing_kernel_from(name), Bandwidth(width), X, weight)
     expected = windows.log_density(queries)
@@ -49,7 +49,7 @@ def test_log_densities(name, width, device, dtype):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("out_of_reach", ["nearest", "mean", "nan"])
 @pytest.mark.parametrize("name", ["gaussian", "exponential", "epanechnikov", "cosine"])
-def test_local_means(name, out_of_reach, device, dtype):
+def test_local_means_of_tensors_agree_with_arrays(name, out_of_reach, device, dtype):
     X, weight, queries = data()
     values = np.column_stack([np.sin(X[:, 0]) + 100, X[:, 1]])
     fit = LocalMeans(smoothing_kernel_from(name), Bandwidth(0.6), MixedRows(X), values, weight + 0.1)
@@ -59,7 +59,7 @@ def test_local_means(name, out_of_reach, device, dtype):
     np.testing.assert_allclose(found.double().cpu().numpy(), expected, rtol=tolerance, atol=tolerance)
 
 
-def test_points_are_copied_once_for_a_device_and_a_type():
+def test_points_are_copied_once_per_device_and_dtype():
     X, weight, queries = data()
     windows = Windows(smoothing_kernel_from("gaussian"), Bandwidth(1.0), X, weight)
     log_density(windows, torch.as_tensor(queries))
@@ -80,7 +80,7 @@ def test_a_pickled_fit_has_no_copies_on_devices():
     assert len(pickle.dumps(fit)) == before
 
 
-def test_tensors_of_another_type_may_come_at_the_same_time():
+def test_tensors_of_two_dtypes_may_be_used_at_the_same_time():
     """Another thread, which keeps the points in its own type, does not remove the copy of this one."""
 
     class Shared(dict):
@@ -91,7 +91,7 @@ def test_tensors_of_another_type_may_come_at_the_same_time():
     assert _get_copy(Shared(), SimpleNamespace(device="cpu", dtype="float32"), lambda: "made") == "made"
 
 
-def test_which_kernels_are_summed():
+def test_kernels_supported_on_devices():
     product, radial = smoothing_kernel_from("cosine", "product"), smoothing_kernel_from("cosine")
     assert has_tensor_sums(radial, Bandwidth(1.0), 3)
     assert has_tensor_sums(product, Bandwidth(1.0), 1)

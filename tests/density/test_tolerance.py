@@ -56,9 +56,7 @@ def line(n: int, h: float = 1.0) -> Sources:
 @every_bandwidth
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("rtol", "share"), TOLERANCES)
-def test_sums_that_are_known_are_within_tolerance(
-    d: int, bandwidth: Any, weighted: bool, rtol: float, share: float
-) -> None:
+def test_accepted_sums_are_within_tolerance(d: int, bandwidth: Any, weighted: bool, rtol: float, share: float) -> None:
     windows, Q = windows_of(8000, d, bandwidth, weighted), queries(4000, d)
     exact = np.exp(windows.sums.log_sums(windows._whitened(Q)))
     sources, in_axes = windows._in_axes(Q)
@@ -75,7 +73,7 @@ def test_sums_that_are_known_are_within_tolerance(
 @every_bandwidth
 @pytest.mark.parametrize("rtol", [1e-2, 1e-6])
 @pytest.mark.parametrize("moved", [False, True])
-def test_without_the_point_itself(d: int, bandwidth: Any, rtol: float, moved: bool) -> None:
+def test_leave_one_out_sums_are_within_tolerance(d: int, bandwidth: Any, rtol: float, moved: bool) -> None:
     windows = windows_of(4000, d, bandwidth, weighted=True)
     at = windows.points + 0.1 if moved else None
     logs, exact = (windows.log_density_left_out(at, rtol=allowed) for allowed in (rtol, 0.0))
@@ -84,7 +82,7 @@ def test_without_the_point_itself(d: int, bandwidth: Any, rtol: float, moved: bo
         assert (logs != exact).mean() > 0.5, "most were read from a grid"
 
 
-def test_a_lonely_point_that_is_left_out_is_not_read_from_a_grid() -> None:
+def test_an_isolated_point_that_is_left_out_is_not_read_from_a_grid() -> None:
     """Without its own kernel nothing but the error would be left."""
     X = np.append(np.random.default_rng(0).normal(size=5000), 9.0)[:, None]
     windows = Windows(GAUSSIAN, Bandwidth(0.3), X)
@@ -93,7 +91,7 @@ def test_a_lonely_point_that_is_left_out_is_not_read_from_a_grid() -> None:
     np.testing.assert_allclose(logs, exact, rtol=1e-12, atol=1.01e-3)
 
 
-def test_small_sums_are_known_if_nobody_takes_their_logarithm() -> None:
+def test_small_sums_are_accepted_if_no_logarithm_is_taken() -> None:
     sources, Q = line(8000, 0.3), np.linspace(-5.5, 5.5, 4000)[:, None]
     logs, values = (sources.sums(Q, Tolerance(0.0, 1e-4), small=small)[1] for small in (False, True))
     assert values.all()
@@ -142,13 +140,13 @@ def test_a_long_grid_is_not_used_where_rounding_moves_places_on_it(span: float) 
 
 
 @pytest.mark.parametrize("m", [0, 1])
-def test_nobody_asks_or_only_from_far_away(m: int) -> None:
+def test_no_queries_or_only_distant_ones(m: int) -> None:
     sums, known = line(100).sums(np.full((m, 1), 1e9), Tolerance(0.1))
     assert sums.shape == known.shape == (m,)
     assert not known.any()
 
 
-def test_tolerances() -> None:
+def test_tolerances_are_checked() -> None:
     """Relative ones of the least that the sum can be."""
     assert Tolerance().is_none
     assert not Tolerance(1e-3).is_none

@@ -28,7 +28,7 @@ def points(n: int = 12, d: int = 2, seed: int = 0) -> Array:
 
 
 def integral(density: Any, n: int, reach: float = np.inf) -> float:
-    """By the middles of cells that cover all."""
+    """Integrate by the midpoint rule over cells that cover the density."""
     low, high = density.extent(reach)
     axes = [a + (b - a) * (np.arange(n) + 0.5) / n for a, b in zip(low, high, strict=True)]
     mesh = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
@@ -46,7 +46,7 @@ def test_densities_integrate_to_one(kernel: SmoothingKernel, sensitivity: float,
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), *KERNELS[4:6], KERNELS[8]], ids=repr)
-def test_a_matrix_integrates_to_one_and_turns_the_kernels(kernel: SmoothingKernel) -> None:
+def test_kernels_with_a_matrix_integrate_to_one(kernel: SmoothingKernel) -> None:
     windows = Windows(kernel, Bandwidth(BANDWIDTHS[2]), points())
     assert integral(windows, 250, 6.0) == pytest.approx(1, abs=2e-3)
 
@@ -61,7 +61,7 @@ def test_a_gaussian_is_a_mixture_of_normals(bandwidth: Any) -> None:
 
 
 @pytest.mark.parametrize(("kernel", "sensitivity"), with_widths(KERNELS, (0.0,), (0.5,)), ids=repr)
-def test_draws_have_the_probabilities_of_the_density(kernel: SmoothingKernel, sensitivity: float) -> None:
+def test_samples_have_the_probabilities_of_the_density(kernel: SmoothingKernel, sensitivity: float) -> None:
     weight = np.array([1.0, 0.0, 4.0, 2.0])
     windows = Windows(kernel, Bandwidth(0.6, sensitivity=sensitivity), points(4, 1, seed=3), weight)
     drawn = windows.sample(2000, np.random.default_rng(5))
@@ -69,7 +69,7 @@ def test_draws_have_the_probabilities_of_the_density(kernel: SmoothingKernel, se
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_draws_in_the_plane_have_the_covariance_of_the_density(kernel: SmoothingKernel) -> None:
+def test_samples_of_two_columns_have_the_covariance_of_the_density(kernel: SmoothingKernel) -> None:
     Sigma = BANDWIDTHS[2]
     windows = Windows(kernel, Bandwidth(Sigma), np.zeros((1, 2)))
     drawn = windows.sample(40_000, np.random.default_rng(5))
@@ -148,7 +148,7 @@ def test_the_mean_of_a_conditional_is_nadaraya_watson(x: float, seed: int) -> No
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_leaving_out_is_what_the_others_say(kernel: SmoothingKernel) -> None:
+def test_leave_one_out_densities_agree_with_brute_force(kernel: SmoothingKernel) -> None:
     X, weight = points(8), np.array([1.0, 2.0, 0.0, 1e-3, 3.0, 1.0, 1.0, 5.0])
     left_out = Windows(kernel, Bandwidth(0.9), X, weight).log_density_left_out()
     others = [np.delete(np.arange(8), i) for i in range(8)]
@@ -156,11 +156,11 @@ def test_leaving_out_is_what_the_others_say(kernel: SmoothingKernel) -> None:
     np.testing.assert_allclose(left_out, brute, rtol=1e-10, atol=1e-10)
 
 
-def test_nobody_is_left_when_a_single_point_is_left_out() -> None:
+def test_leaving_out_a_single_point_gives_density_zero() -> None:
     assert Windows(Gaussian(), Bandwidth(1.0), np.zeros((1, 1))).log_density_left_out().tolist() == [-np.inf]
 
 
-def test_a_giant_left_out_leaves_the_dwarfs() -> None:
+def test_leaving_out_a_dominant_weight_keeps_the_others() -> None:
     X = np.array([[0.0], [1.0], [2.0]])
     found = Windows(Gaussian(), Bandwidth(1.0), X, np.array([1e200, 1.0, 1.0])).log_density_left_out()
     assert found[0] == pytest.approx(np.log(0.5 * stats.norm.pdf(1) + 0.5 * stats.norm.pdf(2)))
@@ -175,14 +175,14 @@ def test_an_offset_changes_nothing() -> None:
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-3, 1e7, 1e150])
 @pytest.mark.parametrize("kernel", [Gaussian(), smoothing_kernel_from("triweight")], ids=repr)
-def test_data_times_c_have_a_density_over_c(scale: float, kernel: SmoothingKernel) -> None:
+def test_scaling_the_data_by_c_divides_the_density_by_c(scale: float, kernel: SmoothingKernel) -> None:
     X, Q = points(), points(5, seed=1) / 4
     once = Windows(kernel, Bandwidth(1.5), X).log_density(Q)
     scaled = Windows(kernel, Bandwidth(1.5 * scale), X * scale).log_density(Q * scale)
     np.testing.assert_allclose(scaled + 2 * np.log(scale), once, atol=1e-10 * abs(np.log(scale)))
 
 
-def test_weights_of_any_size() -> None:
+def test_weights_may_be_of_any_size() -> None:
     X, Q, weight = points(), points(5, seed=1), np.arange(12.0)
     once = Windows(Gaussian(), Bandwidth(0.5), X, weight).log_density(Q)
     for size in (1e-300, 1e-150, 1e150, 1e300):
@@ -198,7 +198,7 @@ def test_far_away_a_gaussian_is_unlikely_but_not_impossible() -> None:
     assert far[0] == pytest.approx(-0.5e10, rel=1e-3)
 
 
-def test_radial_kernels_have_no_formula_for_some_things() -> None:
+def test_radial_kernels_without_a_formula_are_refused() -> None:
     windows = Windows(smoothing_kernel_from("epanechnikov"), Bandwidth(1.0), points())
     for ask in (lambda: windows.cdf(points()), lambda: windows.marginal([0]), lambda: windows.conditional({0: 0.0})):
         with pytest.raises(NoClosedFormError, match=r'Epanechnikov\(form="product"\)'):
@@ -220,7 +220,7 @@ def test_a_grid_covers_the_points_and_has_their_density() -> None:
         Windows(Gaussian(), Bandwidth(0.4), points(5, 4)).on_grid()
 
 
-def test_points_without_weight_do_not_change_adaptive_widths() -> None:
+def test_points_of_weight_zero_do_not_change_adaptive_widths() -> None:
     X, weight = points(), np.r_[np.zeros(3), np.ones(9)]
     for kernel in (Gaussian(), smoothing_kernel_from("uniform")):
         bandwidth = Bandwidth(0.3, sensitivity=0.5)
@@ -230,7 +230,7 @@ def test_points_without_weight_do_not_change_adaptive_widths() -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("n", [40, MIN_SORTED_POINTS + 2], ids=["by points", "by cells"])
-def test_a_curve_is_the_density_on_the_line(kernel: SmoothingKernel, n: int) -> None:
+def test_a_curve_is_the_density_of_one_column(kernel: SmoothingKernel, n: int) -> None:
     """In places far apart as well; only a region may count a tiny density as 0."""
     X = np.concatenate([points(n // 2, 1), points(n // 2, 1, seed=1) + 1e3])
     windows = Windows(kernel, Bandwidth(0.5), X, np.arange(float(n)))

@@ -1,4 +1,4 @@
-"""Normal classes to tell apart, and rows of them with gaps."""
+"""Normal classes, and rows of them with gaps."""
 
 from __future__ import annotations
 

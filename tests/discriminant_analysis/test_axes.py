@@ -14,7 +14,7 @@ def covariance(d: int) -> np.ndarray:
 
 @pytest.mark.parametrize("units", [1.0, 1e-5])
 @pytest.mark.parametrize("d", [1, 2, 7])
-def test_they_make_up_the_covariance(d: int, units: float) -> None:
+def test_axes_reconstruct_the_covariance(d: int, units: float) -> None:
     unit = units ** np.arange(d)
     given = covariance(d) * unit * unit[:, None]
     variances, axes = principal_axes(given)
@@ -24,14 +24,14 @@ def test_they_make_up_the_covariance(d: int, units: float) -> None:
     np.testing.assert_allclose((axes * variances) @ axes.T / deviation, given / deviation, rtol=1e-9, atol=1e-9)
 
 
-def test_the_volume_is_that_of_even_columns_times_their_units() -> None:
+def test_the_volume_is_the_standardized_one_times_the_scales() -> None:
     units = 10.0 ** np.array([100, -90, 3, 0, -140, 60])
     variances, _ = principal_axes(covariance(6) * units * units[:, None])
     expected = np.linalg.slogdet(covariance(6))[1] + 2 * np.log(units).sum()
     assert np.log(variances).sum() == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_singular_covariance_has_a_variance_of_nothing() -> None:
+def test_a_singular_covariance_has_a_variance_of_zero() -> None:
     X = np.random.default_rng(0).normal(size=(30, 2)) * [1.0, 1e6]
     variances, _ = principal_axes(np.cov(np.column_stack([X, X[:, 1]]), rowvar=False))
     assert variances[-1] <= 1e-15 * variances[0]

@@ -34,7 +34,7 @@ def test_quadratic_scores_are_log_densities(n_classes: int, centre: float) -> No
     np.testing.assert_allclose(classes.score(X), np.transpose(expected), rtol=1e-10)
 
 
-def test_axes_are_not_shared_where_digits_would_be_lost() -> None:
+def test_axes_are_not_shared_if_digits_would_be_lost() -> None:
     classes = classes_with(np.eye(2), np.diag([1e-5, 1e5]))
     assert classes.shared_axes is None
 

@@ -45,7 +45,7 @@ def dense_covariance(model: Any, c: int) -> Any:
 
 
 @every_structure
-def test_the_covariance_is_that_of_the_rows(structure: str) -> None:
+def test_the_covariance_agrees_with_the_rows(structure: str) -> None:
     X, y = blobs()
     model = GaussianDiscriminant(structure).fit(X, y)
     means = np.array([X[y == c].mean(axis=0) for c in range(3)])
@@ -107,7 +107,7 @@ def test_a_fixed_shrinkage_pulls_towards_the_mean_variance() -> None:
 
 
 @pytest.mark.parametrize(("name", "estimate"), [("ledoit-wolf", reference.ledoit_wolf), ("oas", reference.oas)])
-def test_automatic_shrinkage_is_that_of_standardised_rows(name: str, estimate: Callable[..., Any]) -> None:
+def test_automatic_shrinkage_is_estimated_from_standardised_rows(name: str, estimate: Callable[..., Any]) -> None:
     X, y = blobs(n=90)
     scaler = StandardScaler()
     own = GaussianDiscriminant(shrinkage=name).fit(X, y).covariance_
@@ -162,7 +162,7 @@ def test_a_class_without_gaps_has_its_closed_form() -> None:
 
 
 @pytest.mark.parametrize("structure", ["diagonal", "shared diagonal", "spherical", "shared spherical"])
-def test_a_column_never_observed_says_nothing(structure: str) -> None:
+def test_a_column_that_is_never_observed_has_no_effect(structure: str) -> None:
     X, y = blobs()
     blank = np.column_stack([X, np.full(len(X), np.nan)])
     model, plain = GaussianDiscriminant(structure).fit(blank, y), GaussianDiscriminant(structure).fit(X, y)
@@ -179,7 +179,7 @@ def test_a_row_without_any_value_has_the_prior_as_posterior() -> None:
 
 
 @pytest.mark.parametrize("shrinkage", [0.1, "oas"])
-def test_shrinkage_cures_a_column_that_is_constant_wherever_it_was_observed(shrinkage: Any) -> None:
+def test_shrinkage_permits_a_column_that_is_constant_where_observed(shrinkage: Any) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), np.repeat([0, 1, 2], 30)
     X[:30, 0] = 5.0
@@ -189,7 +189,7 @@ def test_shrinkage_cures_a_column_that_is_constant_wherever_it_was_observed(shri
     assert np.isfinite(model.predict_log_proba(X)).all()
 
 
-def test_giving_up_is_a_warning_and_a_certificate_that_does_not_hold() -> None:
+def test_an_unfinished_fit_gives_a_warning_and_a_certificate_that_does_not_hold() -> None:
     X, y = blobs()
     with pytest.warns(NotConvergedWarning, match=r"class \d has not converged"):
         model = GaussianDiscriminant(max_iter=1, tol=1e-13).fit(with_gaps(X, 0.3), y)
@@ -197,7 +197,7 @@ def test_giving_up_is_a_warning_and_a_certificate_that_does_not_hold() -> None:
     assert model.n_iter_ == 1
 
 
-def test_an_interrupted_fit_is_stored_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_fit_is_stored_and_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = blobs()
     gaps = with_gaps(X)
     monkeypatch.setattr(em.EMProblem, "at", interrupted_at(4, em.EMProblem.at))
@@ -213,7 +213,7 @@ def test_an_interrupted_fit_is_stored_and_says_so(monkeypatch: pytest.MonkeyPatc
 # Learning in pieces.
 
 
-def test_classes_may_turn_up_later() -> None:
+def test_classes_may_appear_later() -> None:
     X, y = blobs()
     order = np.argsort(y, kind="stable")
     model = GaussianDiscriminant()
@@ -224,7 +224,7 @@ def test_classes_may_turn_up_later() -> None:
     np.testing.assert_allclose(model.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-9, atol=1e-12)
 
 
-def test_until_it_has_rows_enough_it_learns_but_does_not_predict() -> None:
+def test_with_too_few_rows_it_learns_but_does_not_predict() -> None:
     X, y = blobs()
     model = GaussianDiscriminant().partial_fit(X[:8], y[:8])
     assert not model.certificate_.holds
@@ -247,7 +247,7 @@ def test_patterns_of_gaps_can_be_learnt_merged_and_forgotten() -> None:
 
 
 @pytest.mark.parametrize("options", [{"covariance": "diagonal"}, {"shrinkage": "ledoit-wolf"}])
-def test_models_that_keep_other_statistics_cannot_be_merged(options: Any) -> None:
+def test_models_with_different_statistics_cannot_be_merged(options: Any) -> None:
     X, y = blobs()
     with pytest.raises(MergeError, match="keep different statistics"):
         GaussianDiscriminant().fit(X, y).merge(GaussianDiscriminant(**options).fit(X, y))
@@ -273,7 +273,7 @@ def test_parameters_are_checked(options: Any, match: str) -> None:
         GaussianDiscriminant(**options).fit(*blobs())
 
 
-def test_one_class_is_refused_in_the_words_of_scikit_learn() -> None:
+def test_one_class_is_refused_with_the_message_of_scikit_learn() -> None:
     X, _ = blobs()
     with pytest.raises(DataError, match=r"The number of classes has to be greater than one. Got 1 class.* class 'a'"):
         GaussianDiscriminant().fit(X, ["a"] * len(X))
@@ -315,7 +315,7 @@ def test_a_constant_column_is_refused_by_name(structure: str) -> None:
     GaussianDiscriminant(structure, shrinkage=0.01).fit(X, y)
 
 
-def test_a_column_that_a_class_never_shows_is_refused_where_its_mean_is_needed() -> None:
+def test_a_column_unobserved_in_a_class_is_refused_if_its_mean_is_needed() -> None:
     X, y = blobs()
     X[y == 0, 2] = np.nan
     for structure in ("full", "shared full"):
@@ -324,7 +324,7 @@ def test_a_column_that_a_class_never_shows_is_refused_where_its_mean_is_needed()
     GaussianDiscriminant("diagonal").fit(X, y)
 
 
-def test_a_class_that_shows_nothing_at_all_is_refused_where_its_means_are_needed() -> None:
+def test_a_class_without_observed_values_is_refused_if_its_means_are_needed() -> None:
     X, y = blobs()
     X[y == 1] = np.nan
     for structure in ("full", "shared full"):
@@ -332,7 +332,7 @@ def test_a_class_that_shows_nothing_at_all_is_refused_where_its_means_are_needed
             GaussianDiscriminant(structure).fit(X, y)
 
 
-def test_ledoit_and_wolf_need_complete_rows_to_learn_from_not_to_predict() -> None:
+def test_ledoit_and_wolf_need_complete_rows_to_learn_but_not_to_predict() -> None:
     X, y = blobs()
     model = GaussianDiscriminant(shrinkage="ledoit-wolf").fit(X, y)
     gaps = with_gaps(X)

@@ -62,7 +62,7 @@ def test_has_the_numbers_of_scikit_learn(options: Any, priors: Any, classes: int
         np.testing.assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), rtol=1e-8, atol=1e-9)
 
 
-def test_collinear_columns_are_no_trouble_for_svd() -> None:
+def test_svd_accepts_collinear_columns() -> None:
     X, y = blobs()
     X = np.column_stack([X, X[:, 0] - 2 * X[:, 1], np.ones(len(X))])
     ours, theirs = (
@@ -76,7 +76,7 @@ def test_collinear_columns_are_no_trouble_for_svd() -> None:
 
 
 def test_columns_without_spread_leave_fewer_directions(tmp_path: Path) -> None:
-    """As many as have names, and as the rules for model files expect."""
+    """The number of output features agrees with their names and with the rules for model files."""
     model = LinearDiscriminantAnalysis().fit(np.full((6, 2), 3.0), ["a", "b", "c"] * 2)
     assert model.transform([[3.0, 3.0]]).shape == (1, 0)
     assert len(model.get_feature_names_out()) == 0
@@ -84,7 +84,7 @@ def test_columns_without_spread_leave_fewer_directions(tmp_path: Path) -> None:
     np.testing.assert_allclose(load(tmp_path / "model").predict_proba([[3.0, 3.0]]), 1 / 3)
 
 
-def test_classes_of_equal_means_have_nothing_to_explain() -> None:
+def test_classes_of_equal_means_explain_no_variance() -> None:
     """The variance between the classes is 0, and so is the sum by which its parts are divided."""
     model = LinearDiscriminantAnalysis(solver="eigen").fit([[0.0], [1.0], [0.0], [1.0]], [0, 0, 1, 1])
     np.testing.assert_array_equal(model.explained_variance_ratio_, 0.0)
@@ -108,7 +108,7 @@ def test_a_column_far_from_zero_keeps_its_digits() -> None:
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_is_the_shared_covariance_of_gaussian_discriminant(solver: str) -> None:
+def test_agrees_with_gaussian_discriminant_with_a_shared_covariance(solver: str) -> None:
     X, y = blobs()
     ours = LinearDiscriminantAnalysis(solver=solver).fit(X, y)
     same = GaussianDiscriminant("shared full").fit(X, y)
@@ -129,7 +129,7 @@ def test_missing_values_are_integrated_out(solver: str) -> None:
     np.testing.assert_allclose(ours.predict_joint_log_proba(gaps), same.predict_joint_log_proba(gaps), atol=1e-6)
 
 
-def test_given_priors_weigh_the_covariance_with_gaps_as_without() -> None:
+def test_given_priors_weight_the_covariance_with_and_without_gaps() -> None:
     X, y = blobs(2, n=400)
     priors = [0.9, 0.1]
     complete = LinearDiscriminantAnalysis("lsqr", priors=priors).fit(X, y)
@@ -139,7 +139,7 @@ def test_given_priors_weigh_the_covariance_with_gaps_as_without() -> None:
     assert np.abs(one_gap.covariance_ - LinearDiscriminantAnalysis("lsqr").fit(X, y).covariance_).max() > 0.02
 
 
-def test_a_row_with_a_gap_is_projected_where_it_is_expected() -> None:
+def test_a_row_with_a_gap_is_projected_to_its_expectation() -> None:
     """The expectation of the projection over what the gap may hold, by numerical integration."""
     X, y = blobs(3)
     model = LinearDiscriminantAnalysis().fit(X, y)
@@ -153,7 +153,7 @@ def test_a_row_with_a_gap_is_projected_where_it_is_expected() -> None:
 
 
 @pytest.mark.parametrize(("solver", "shrinkage"), [("svd", None), ("eigen", "auto")])
-def test_transform_takes_what_fit_takes(solver: str, shrinkage: Any) -> None:
+def test_transform_accepts_the_input_of_fit(solver: str, shrinkage: Any) -> None:
     X, y = blobs()
     X = np.where(np.abs(X) > 1, X, 0.0)
     model = LinearDiscriminantAnalysis(solver, shrinkage).fit(X, y)
@@ -174,7 +174,7 @@ def test_ledoit_and_wolf_need_complete_rows() -> None:
         LinearDiscriminantAnalysis("lsqr", "auto").fit(X, y)
 
 
-def test_small_first_batches_are_learnt_and_refused_to_predict_from() -> None:
+def test_small_first_batches_are_learnt_but_do_not_permit_predictions() -> None:
     X, y = blobs()
     model = LinearDiscriminantAnalysis("eigen")
     for i in range(4):
@@ -188,7 +188,7 @@ def test_small_first_batches_are_learnt_and_refused_to_predict_from() -> None:
 
 
 @pytest.mark.parametrize(("solver", "given"), itertools.product(SOLVERS, [None, [0.2, 0.3, 0.1, 0.4]]))
-def test_a_class_announced_but_never_seen_is_never_predicted(solver: str, given: Any) -> None:
+def test_an_announced_class_without_rows_is_never_predicted(solver: str, given: Any) -> None:
     X, y = blobs()
     model = LinearDiscriminantAnalysis(solver, priors=given).partial_fit(X, y, classes=[0, 1, 2, 3])
     proba = model.predict_proba(with_gaps(X))
@@ -214,7 +214,7 @@ def test_one_class_is_fitted_and_predicted() -> None:
         ({"priors": [0.5, 0.5]}, PriorError, "Number of priors"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(options: Any, error: Any, match: str) -> None:
+def test_incompatible_options_are_refused(options: Any, error: Any, match: str) -> None:
     with pytest.raises(error, match=match):
         LinearDiscriminantAnalysis(**options).fit(*blobs())
 
@@ -225,7 +225,7 @@ def test_priors_that_do_not_sum_to_one_are_renormalised_with_a_warning() -> None
     np.testing.assert_allclose(model.priors_, [0.25, 0.5, 0.25])
 
 
-def test_what_an_estimator_has_estimated_cannot_be_updated() -> None:
+def test_estimates_of_a_covariance_estimator_cannot_be_updated() -> None:
     X, y = blobs()
     model = LinearDiscriminantAnalysis("lsqr", covariance_estimator=OAS()).fit(X, y)
     assert "OAS" in model.plan_.path
@@ -237,7 +237,7 @@ def test_what_an_estimator_has_estimated_cannot_be_updated() -> None:
     assert not hasattr(model.covariance_estimator, "covariance_")
 
 
-def test_classes_so_far_apart_that_all_rows_have_no_variance_are_refused():
+def test_classes_so_far_apart_that_the_variance_overflows_are_refused():
     y = np.arange(20) % 2
     X = 1e145 * np.random.default_rng(0).normal(size=(20, 1)) + 1e155 * (2 * y - 1)[:, None]
     with pytest.raises(DegenerateDataError, match="'x0' is so wide that its variance is too large for float64"):
@@ -253,20 +253,20 @@ def test_means_that_differ_by_rounding_do_not_differ():
     assert whole.transform(X).shape == halves[0].merge(halves[1]).transform(X).shape == (21, 0)
 
 
-def test_classes_whose_means_have_no_difference_are_refused():
+def test_classes_whose_means_have_an_overflowing_difference_are_refused():
     X = np.array([[-1.0, 0.0], [-1.0, 0.0], [-1.0, 0.0], [1.0, 0.0]]) * np.finfo(float).max
     with pytest.raises(DegenerateDataError, match="'x0' is so wide"):
         LinearDiscriminantAnalysis().fit(X, [0, 0, 0, 1])
 
 
-def test_of_equal_entries_of_a_direction_the_first_is_positive():
+def test_the_first_of_the_largest_entries_of_a_direction_is_positive():
     """Not the one that rounding has left the largest."""
     direction = np.array([[0.5], [-0.5 * (1 + 1e-15)], [0.1]])
     np.testing.assert_array_equal(fix_signs(-direction), direction)
     np.testing.assert_array_equal(fix_signs(direction), direction)
 
 
-def test_weights_do_not_hide_numbers_whose_fourth_powers_are_none():
+def test_small_weights_do_not_hide_numbers_whose_fourth_powers_overflow():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 2)) * [1.0, 1e90], np.arange(20) % 2
     with pytest.raises(DegenerateDataError, match=r"'x1' .*fourth powers"):
@@ -276,7 +276,7 @@ def test_weights_do_not_hide_numbers_whose_fourth_powers_are_none():
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_classes_that_have_no_prior_still_have_a_covariance(solver: str, gaps: bool) -> None:
-    """Those seen so far may be just these: what is known of them is kept until the others come."""
+    """Classes without a prior may come first: their statistics are kept until the others arrive."""
     X, y = blobs()
     if gaps:
         X[::7, 1] = np.nan
@@ -289,7 +289,7 @@ def test_classes_that_have_no_prior_still_have_a_covariance(solver: str, gaps: b
     assert (model.partial_fit(X[~first], y[~first]).predict(X) == 2).all()
 
 
-def test_a_single_row_is_refused_in_scikit_learns_words() -> None:
+def test_a_single_row_is_refused_with_the_message_of_scikit_learn() -> None:
     with pytest.raises(ValueError, match="Found array with 1 sample") as theirs:
         discriminant_analysis.LinearDiscriminantAnalysis().fit([[1.0, 2.0]], [0])
     with pytest.raises(DataError) as ours:
@@ -341,7 +341,7 @@ def test_units_of_columns_cost_lsqr_no_digits(shrinkage: Any) -> None:
     np.testing.assert_allclose(scaled.intercept_, plain.intercept_, rtol=1e-11)
 
 
-def test_where_all_directions_are_alike_they_are_those_of_scikit_learn() -> None:
+def test_equivalent_directions_agree_with_scikit_learn() -> None:
     """Full shrinkage leaves multiples of the identity: rounding must not make one axis longer than another."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -358,8 +358,8 @@ def test_where_all_directions_are_alike_they_are_those_of_scikit_learn() -> None
     "options", [{"solver": "svd"}, {"solver": "lsqr"}, {"solver": "lsqr", "shrinkage": 0.0}], ids=str
 )
 @pytest.mark.parametrize("constant", [0.1, 7.7, 3.0])
-def test_a_column_that_does_not_vary_tells_nothing(constant: float, options: Any) -> None:
-    """Its rounding does to scikit-learn: see docs/decisions/0005."""
+def test_a_constant_column_has_no_effect(constant: float, options: Any) -> None:
+    """Its rounding affects scikit-learn: see docs/decisions/0005."""
     X, y = blobs(n=35)
     still = np.column_stack([np.full(len(X), constant), X])
     with_it, without = (LinearDiscriminantAnalysis(**options).fit(rows, y) for rows in (still, X))

@@ -88,14 +88,14 @@ def test_a_singular_class_is_a_linear_algebra_error_that_names_columns() -> None
         (slice(0, 7), r"When using `solver='svd'` the number of samples in each class should be more"),
     ],
 )
-def test_too_little_data_is_refused_in_the_words_of_scikit_learn(rows: slice, match: str) -> None:
+def test_too_little_data_is_refused_with_the_message_of_scikit_learn(rows: slice, match: str) -> None:
     X = np.random.default_rng(0).normal(size=(7, 3))
     y = np.array(["a", "a", "a", "a", "b", "b", "b"])
     with pytest.raises(ValueError, match=match):
         QuadraticDiscriminantAnalysis().fit(X[rows], y[rows])
 
 
-def test_small_first_batches_are_learnt_and_refused_to_predict_from() -> None:
+def test_small_first_batches_are_learnt_but_do_not_permit_predictions() -> None:
     X, y = blobs()
     model = QuadraticDiscriminantAnalysis()
     for i in range(10):
@@ -115,7 +115,7 @@ def test_a_column_far_from_zero_keeps_its_digits() -> None:
     np.testing.assert_allclose(far.predict_log_proba(X + 1e8), near.predict_log_proba(X), rtol=1e-10, atol=1e-10)
 
 
-def test_small_columns_are_not_lost_beside_large_ones():
+def test_small_columns_are_not_lost_next_to_large_ones():
     """Without shrinkage, units do not matter."""
     X, y = blobs(classes=2)
     units = np.array([1.0, 1e2, 1e4, 1e7])
@@ -125,7 +125,7 @@ def test_small_columns_are_not_lost_beside_large_ones():
     )
 
 
-def test_a_column_beside_one_of_a_billion_has_a_rank():
+def test_a_column_next_to_one_of_size_1e9_counts_towards_the_rank():
     X, y = blobs(classes=2)
     X = X * [1.0, 1e9, 1.0, 1e3]
     model, theirs = (
@@ -137,7 +137,7 @@ def test_a_column_beside_one_of_a_billion_has_a_rank():
     np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
 
 
-def test_a_covariance_that_regularising_leaves_singular_is_refused_by_fit():
+def test_a_covariance_that_stays_singular_after_regularisation_is_refused():
     rng = np.random.default_rng(0)
     X = 1e12 * rng.normal(size=(20, 1)) @ np.ones((1, 2))
     with pytest.raises(SingularCovarianceError, match="class 0"):

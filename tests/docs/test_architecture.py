@@ -51,7 +51,7 @@ def test_the_picture_of_the_layers_agrees_with_the_code(layers: dict[str, Any]) 
     assert (REPOSITORY / "docs" / "pictures" / "layers.svg").read_text(encoding="utf-8") == layers["picture"]()
 
 
-def test_the_table_of_packages_has_their_docstrings(layers: dict[str, Any]) -> None:
+def test_the_table_of_packages_agrees_with_their_docstrings(layers: dict[str, Any]) -> None:
     assert PAGE.read_text(encoding="utf-8") == layers["page"]()
 
 

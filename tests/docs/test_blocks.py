@@ -19,7 +19,7 @@ EVERY_PAGE = pytest.mark.parametrize("page", pages(), ids=lambda page: page.name
 
 
 @EVERY_PAGE
-def test_code_is_fenced_and_says_its_language(page: Page) -> None:
+def test_code_is_fenced_and_names_its_language(page: Page) -> None:
     known = PYTHON | SHELL | PRINTED | DATA
     assert [block.line for block in page.blocks if block.language not in known and not block.directive] == []
     assert [
@@ -28,7 +28,7 @@ def test_code_is_fenced_and_says_its_language(page: Page) -> None:
     assert indented_in(page.text) == []
 
 
-def test_what_is_not_run_is_listed_here() -> None:
+def test_blocks_that_are_not_run_are_listed_here() -> None:
     excuses = {page.name: [block.excuse for block in page.blocks if block.excuse] for page in pages()}
     assert {name: reasons for name, reasons in excuses.items() if reasons} == NOT_RUN
 
@@ -43,7 +43,7 @@ def test_every_excuse_belongs_to_a_block(page: Page) -> None:
 SOURCES = sorted(REPOSITORY.glob("src/mercer/**/*.py"))
 
 
-def test_docstrings_have_no_code_that_is_not_run() -> None:
+def test_all_code_in_docstrings_is_run() -> None:
     """Examples after >>> are run; a block after two colons would be on a page of the reference without a test."""
     said = [
         (path, ast.get_docstring(node))
@@ -87,7 +87,7 @@ PAGE = """Text.
 x = 1
 ```
 
-    indented = "nobody knows what"
+    indented = "nobody supports what"
 
 - an item
 

@@ -51,12 +51,12 @@ def test_a_formula_that_cannot_be_converted_is_named() -> None:
         ("https://semver.org", "https://semver.org"),
     ],
 )
-def test_a_link_of_a_page_leads_to_where_the_site_has_the_file(written: str, read: str) -> None:
+def test_a_link_of_a_page_points_to_the_file_on_the_site(written: str, read: str) -> None:
     page = DOCS / "packages" / "base.md"
     assert extension("page_links").relinked(f"see [it]({written}).", page, page) == f"see [it]({read})."
 
 
-def test_links_of_a_file_outside_are_those_of_its_page() -> None:
+def test_links_of_an_included_file_are_resolved_for_its_page() -> None:
     links = extension("page_links")
     shown = links.relinked(
         "[a](docs/packages/data.md) ![b](bench/x.svg)", REPOSITORY / "CHANGELOG.md", DOCS / "project/changes.md"
@@ -64,13 +64,13 @@ def test_links_of_a_file_outside_are_those_of_its_page() -> None:
     assert shown == "[a](../packages/data.md) ![b](bench/x.svg)"  # what is not there stays as it is
 
 
-def test_a_folder_without_a_page_is_a_word() -> None:
+def test_a_link_to_a_folder_without_a_page_becomes_text() -> None:
     page = DOCS / "quick-start.md"
     shown = extension("page_links").relinked("in [the tests](../tests/docs/), [packages](packages/)", page, page)
     assert shown == "in the tests, [packages](packages/index.md)"
 
 
-def test_sections_of_a_docstring_keep_names_as_they_are() -> None:
+def test_sections_of_a_docstring_keep_names_unchanged() -> None:
     lines = [
         "Sums.",
         "",
@@ -88,7 +88,7 @@ def test_sections_of_a_docstring_keep_names_as_they_are() -> None:
     ]
 
 
-def test_the_sidebar_of_a_folder_is_that_of_each_page_but_for_the_way_to_it() -> None:
+def test_the_sidebar_of_a_folder_is_shared_except_for_the_current_page() -> None:
     sidebar = extension("shared_sidebar")
     first, second = '<a class="current" href="#">a</a>', '<a href="b.html">b</a>'
     of_first = f'<ul class="current"><li class="l1 current">{first}</li><li class="l1">{second}</li></ul>'

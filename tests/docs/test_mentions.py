@@ -93,6 +93,6 @@ def test_every_test_of_scikit_learn_that_is_left_out_is_written_down() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_existing_targets(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []

@@ -20,14 +20,14 @@ def an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in pages() if page.runs and page != TOUR], ids=lambda page: page.name)
-def test_a_page_runs_and_prints_what_it_says(page: Page) -> None:
+def test_a_page_runs_and_prints_the_output_shown(page: Page) -> None:
     for package in page.needs:
         pytest.importorskip(package, reason=f"{page.name} uses {package}")
     run_page(page)
 
 
 @pytest.mark.parametrize("rows", ["2_000", pytest.param("20_000", marks=pytest.mark.slow)])
-def test_the_tour_runs_and_prints_what_it_says(rows: str) -> None:
+def test_the_tour_runs_and_prints_the_output_shown(rows: str) -> None:
     """Run the tour with few rows and, as a slow test, with all of its rows."""
     assert TOUR.text.count("20_000") == 1
     run_page(TOUR, {"20_000": rows})
@@ -44,5 +44,5 @@ def test_the_tour_runs_and_prints_what_it_says(rows: str) -> None:
         ("a\n", "", False),
     ],
 )
-def test_what_is_printed_is_compared_line_by_line(shown: str, expected: str, same: bool) -> None:
+def test_output_is_compared_line_by_line(shown: str, expected: str, same: bool) -> None:
     assert matches(shown, expected) == same

@@ -44,6 +44,6 @@ def test_a_script_runs_and_draws(
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.relative_to(REPOSITORY).as_posix())
-def test_no_text_stands_on_the_line_that_begins_a_section(script: Path) -> None:
+def test_lines_that_begin_a_section_contain_no_text(script: Path) -> None:
     """Such text would be missing from the page of sphinx-gallery."""
     assert re.findall(r"^# ?%%[ \t]+\S.*", script.read_text(encoding="utf-8"), flags=re.MULTILINE) == []

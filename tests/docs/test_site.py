@@ -114,14 +114,14 @@ def test_the_reference_has_every_public_name_and_no_other() -> None:
     assert [name for name, thing in names.items() if name not in listed and id(thing) not in shown] == []
 
 
-def test_the_index_of_the_reference_leads_to_every_page() -> None:
+def test_the_index_of_the_reference_links_to_every_page() -> None:
     index = (REFERENCE / "index.md").read_text(encoding="utf-8")
     assert [
         page.stem for page in REFERENCE.glob("*.rst") if not re.search(rf"^{page.stem}$", index, re.MULTILINE)
     ] == []
 
 
-def test_what_would_be_fetched_is_found(tmp_path: Path) -> None:
+def test_external_resources_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         '<script src="https://x.org/a.js"></script><a href="https://x.org">x</a><img src="b.png">'
     )
@@ -135,7 +135,7 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -
     """Build without running the scripts of tutorials and gallery, which other tests run."""
     pytest.importorskip("sphinx_gallery", reason="the site needs the extra docs")
     pytest.importorskip("furo", reason="the site needs the extra docs")
-    # pages are generated beside their sources: a copy, so that two builds never meet
+    # pages are generated add_state their sources: a copy, so that two builds never meet
     shutil.copytree(REPOSITORY / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("generated", "__pycache__"))
     for shown in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "bench", "src", "tests"):
         (tmp_path / shown).symlink_to(REPOSITORY / shown)

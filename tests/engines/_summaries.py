@@ -12,5 +12,5 @@ def column_sums(chunk: Chunk) -> Any:
 
 
 def first_column(chunk: Chunk) -> list[float]:
-    """As a list, which shows the order in which summaries are merged."""
+    """Summarise rows as a list, which shows the order in which summaries are merged."""
     return chunk.X[:, 0].tolist()

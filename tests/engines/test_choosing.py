@@ -40,7 +40,7 @@ def test_a_bound_on_threads_holds_until_another_is_set() -> None:
     assert threads.thread_count() == 4
 
 
-def test_an_error_inside_ends_it_too() -> None:
+def test_an_error_inside_the_block_ends_it_too() -> None:
     with pytest.raises(OSError, match="gone"), engine("threads", threads=1):
         raise OSError("gone")
     assert threads.thread_count() == 4

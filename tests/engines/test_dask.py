@@ -95,7 +95,7 @@ def moments(source: Source) -> ScatterMoments:
 # The answer.
 
 
-def test_any_number_of_workers_gives_the_same_bits_and_those_of_threads_up_to_rounding() -> None:
+def test_any_number_of_workers_gives_identical_results_that_agree_with_threads() -> None:
     source = MemorySource(ROWS, rows=6)
     answers = []
     for workers in (1, 2, 3):
@@ -122,7 +122,7 @@ def test_rows_are_merged_in_their_order(client: Client) -> None:
     assert run_pass(cluster, first_column, source, Run()) == list(range(40))
 
 
-def test_a_mapped_source_goes_through_its_functions_in_order(client: Client) -> None:
+def test_functions_of_a_mapped_source_are_applied_in_order(client: Client) -> None:
     source = MemorySource(ROWS, rows=100).map(functools.partial(times, 2.0)).map(functools.partial(plus, 1.0))
     with engine(client):
         np.testing.assert_allclose(fold(column_sums, source, operator.add), (2 * ROWS + 1).sum(axis=0), rtol=1e-12)
@@ -137,7 +137,7 @@ def plus(term: float, chunk: Chunk) -> Chunk:
 
 
 @pytest.mark.parametrize("where", ["client", "processes"])
-def test_warnings_of_workers_reach_who_called(where: str, request: pytest.FixtureRequest) -> None:
+def test_warnings_of_workers_reach_the_caller(where: str, request: pytest.FixtureRequest) -> None:
     source = MemorySource(ROWS, rows=5).map(odd)
     with engine(request.getfixturevalue(where)), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -161,7 +161,7 @@ def test_a_source_without_rows_is_refused(client: Client) -> None:
 # Reports.
 
 
-def test_a_run_is_told_of_every_piece_and_of_what_was_skipped(client: Client) -> None:
+def test_a_run_is_notified_of_every_piece_and_of_skipped_ones(client: Client) -> None:
     reported = list[tuple[int, int]]()
     run = Run(on_piece=lambda number, pieces: reported.append((number, pieces)))
     with engine(client), enter_run(run):
@@ -177,7 +177,7 @@ def skip_odd(number: int, skipped: list[str]) -> None:
         skipped.append(f"a row of number {number}")
 
 
-def test_a_pass_goes_on_after_the_stretches_that_were_kept(client: Client) -> None:
+def test_a_pass_resumes_after_the_stored_stretches(client: Client) -> None:
     cluster = engine_on_dask.Dask(client, stretch=4)
     notes, source, reported = Notes(), Making(60), list[int]()
 
@@ -240,7 +240,7 @@ def test_many_pieces_are_few_tasks_by_their_numbers_alone() -> None:
     assert [len(group) for group in later] == groups[3000:]
 
 
-def test_rows_that_travel_do_so_one_piece_at_a_time() -> None:
+def test_rows_are_sent_one_piece_at_a_time() -> None:
     pieces = iter(MemorySource(ROWS, rows=100).pieces())
     assert [len(group) for group in engine_on_dask._groups(pieces, 50_000)] == [1] * 6
 
@@ -265,7 +265,7 @@ def most(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
     return {process: max(one.get(process, 0), other.get(process, 0)) for process in {*one, *other}}
 
 
-def test_what_all_tasks_need_comes_to_a_worker_once(processes: Client) -> None:
+def test_shared_arguments_are_sent_to_a_worker_once(processes: Client) -> None:
     with engine(processes):
         arrivals = fold(Heavy(1_000_000), Making(30), most)
     assert len(arrivals) == 2
@@ -293,7 +293,7 @@ def kill_first(flag: Path, number: int, skipped: list[str]) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_worker_killed_in_the_middle_of_a_fit_changes_no_bit(processes: Client, tmp_path: Path) -> None:
+def test_a_worker_killed_during_a_fit_does_not_change_the_result(processes: Client, tmp_path: Path) -> None:
     def fitted(happens: Any) -> LogisticRegression:
         return LogisticRegression().fit(Making(20, happens).map(with_labels))
 
@@ -309,7 +309,7 @@ def with_labels(chunk: Chunk) -> Chunk:
 
 
 @pytest.mark.slow
-def test_a_piece_that_workers_die_over_ends_the_fit() -> None:
+def test_a_piece_that_kills_workers_ends_the_fit() -> None:
     with cluster_of(2, processes=True) as cluster, Client(cluster) as client, engine(client):
         cluster.scheduler.allowed_failures = 1
         with pytest.raises(EngineError, match="A part of rows made from numbers was given up after 2 workers had died"):
@@ -320,7 +320,7 @@ def kill(number: int, skipped: list[str]) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_an_error_of_a_worker_is_raised_as_itself(processes: Client) -> None:
+def test_an_error_of_a_worker_is_raised_unchanged(processes: Client) -> None:
     source = Making(10, refuse)
     with engine(processes), pytest.raises(DataError, match="number 3 is no good"):
         fold(column_sums, source, operator.add)
@@ -337,7 +337,7 @@ def refuse(number: int, skipped: list[str]) -> None:
     [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, BaseException)],
     ids=lambda kind: kind.__name__,
 )
-def test_errors_travel(kind: type[BaseException]) -> None:
+def test_errors_can_be_sent_between_processes(kind: type[BaseException]) -> None:
     given = ("utf-8", b"\xff", 0, 1, "wrong") if kind is DecodingError else ("a sentence",)
     error = kind(*given)
     error.beside = 3
@@ -345,7 +345,7 @@ def test_errors_travel(kind: type[BaseException]) -> None:
     assert (type(arrived), str(arrived), arrived.beside) == (kind, str(error), 3)
 
 
-def test_a_scheduler_out_of_reach_is_named() -> None:
+def test_an_unreachable_scheduler_is_named() -> None:
     with (
         pytest.raises(EngineError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"),
         engine_on_dask.connect("tcp://127.0.0.1:9", timeout=0.3),
@@ -354,17 +354,17 @@ def test_a_scheduler_out_of_reach_is_named() -> None:
 
 
 @pytest.mark.parametrize("where", ["spark", 3, "8786"])
-def test_what_is_no_engine_is_refused(where: Any) -> None:
+def test_invalid_engines_are_refused(where: Any) -> None:
     with pytest.raises(EngineError, match=r'"threads", "dask", the address .* dask.distributed.Client'), engine(where):
         pass
 
 
-def test_a_client_that_cannot_wait_is_refused() -> None:
+def test_an_asynchronous_client_is_refused() -> None:
     with pytest.raises(EngineError, match="without asynchronous"):
         engine_on_dask.Dask(SimpleNamespace(asynchronous=True))
 
 
-def test_a_cluster_without_workers_is_not_waited_for_in_vain() -> None:
+def test_a_cluster_without_workers_is_reported() -> None:
     unmanned = cluster_of(0, processes=False)
     with unmanned, Client(unmanned) as client, pytest.raises(EngineError, match="no workers for"):
         run_pass(engine_on_dask.Dask(client, worker_timeout=0.3), column_sums, Making(3), Run())
@@ -373,13 +373,13 @@ def test_a_cluster_without_workers_is_not_waited_for_in_vain() -> None:
 # Which cluster.
 
 
-def test_the_current_client_is_the_one_meant(client: Client) -> None:
+def test_the_current_client_is_used(client: Client) -> None:
     with client.as_current(), engine_on_dask.connect("dask") as found:
         assert found.client is client
     assert client.status == "running"
 
 
-def test_a_plan_says_that_a_fit_ran_on_a_cluster(client: Client) -> None:
+def test_the_plan_states_that_a_fit_ran_on_a_cluster(client: Client) -> None:
     source = MemorySource(ROWS, y=ROWS[:, 0] > 0, rows=200)
     with engine(client):
         spread = LogisticRegression().fit(source)
@@ -388,7 +388,7 @@ def test_a_plan_says_that_a_fit_ran_on_a_cluster(client: Client) -> None:
     assert LogisticRegression().fit(source).plan_.cluster is None
 
 
-def test_an_address_is_connected_to_and_left(processes: Client) -> None:
+def test_a_connection_to_an_address_is_opened_and_closed(processes: Client) -> None:
     with engine_on_dask.connect(processes.scheduler.address) as found:
         assert found.client is not processes
     assert found.client.status == "closed"
@@ -396,14 +396,14 @@ def test_an_address_is_connected_to_and_left(processes: Client) -> None:
 
 
 @pytest.mark.slow
-def test_a_cluster_is_made_where_there_is_none_and_closed_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_cluster_is_started_and_closed_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_on_dask, "current_client", lambda: None)
     with engine("dask", threads=1):
-        [process] = {*fold(whereabouts, Making(4), operator.or_)}
+        [process] = {*fold(processes_of, Making(4), operator.or_)}
     assert process != os.getpid()
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
 
 
-def whereabouts(chunk: Chunk) -> set[int]:
+def processes_of(chunk: Chunk) -> set[int]:
     return {os.getpid()}

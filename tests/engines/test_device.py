@@ -39,12 +39,12 @@ def test_blocks_do_not_matter(block_rows, room):
         np.testing.assert_allclose(got[name], expected[name], rtol=1e-9, err_msg=name)
 
 
-def test_what_was_there_before_is_kept():
+def test_earlier_rows_of_the_statistic_are_kept():
     zero = ColumnMoments.zero(2, 3)
     twice = device.reduce(device.reduce(zero, source(64)), source(ROWS))
     np.testing.assert_array_equal(twice.rows, 2 * device.reduce(zero, source(ROWS)).rows)
 
 
-def test_without_room_for_a_row_there_is_an_error():
+def test_a_row_that_does_not_fit_is_an_error():
     with pytest.raises(DeviceMemoryError, match="sums of squares"):
         device.reduce(ColumnMoments.zero(2, 3), source(ROWS, room=0))

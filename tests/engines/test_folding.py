@@ -31,7 +31,7 @@ def of_chunk(chunk: Chunk) -> tuple[Any, Any, Any]:
     return chunk.X, chunk.y.astype(np.int32), chunk.weight
 
 
-def test_a_statistic_of_a_source_is_that_of_its_rows() -> None:
+def test_a_statistic_of_a_source_agrees_with_its_rows() -> None:
     weight = np.random.default_rng(1).uniform(size=500)
     streamed = reduce(ScatterMoments.zero(2, 3), PreparedSource(MemorySource(X, Y, weight, rows=33), of_chunk))
     whole = ScatterMoments.zero(2, 3).update(X, Y.astype(np.int32), weight)
@@ -87,7 +87,7 @@ class Watched(Piece):
         yield from self.piece.chunks(skipped)
 
 
-def test_a_pass_that_failed_goes_on_after_the_pieces_that_were_kept() -> None:
+def test_a_failed_pass_resumes_after_the_stored_pieces() -> None:
     expected = [fold(column_sums, MemorySource(X, rows=rows), operator.add) for rows in (50, 20)]
     notes = Notes()
 

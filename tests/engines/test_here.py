@@ -1,4 +1,4 @@
-"""Passes on threads: what runs beside what, and how much is in memory at once."""
+"""Tests of passes on threads: concurrency, and the number of pieces in memory at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ X = np.arange(60.0).reshape(60, 1)
 
 
 class Sequential(Source):
-    """Rows that only the thread that asks for pieces can read."""
+    """Rows that only the requesting thread can read."""
 
     columns = SourceColumns(("a",))
     described = "a stream"
@@ -54,7 +54,7 @@ def test_few_pieces_are_in_memory_at_once(threads: int) -> None:
     assert source.most <= threads + 2 + 1
 
 
-def test_the_next_piece_is_read_while_others_are_worked_on() -> None:
+def test_the_next_piece_is_read_while_others_are_processed() -> None:
     second_is_read = threading.Event()
 
     class Stream(Sequential):
@@ -74,7 +74,7 @@ def test_the_next_piece_is_read_while_others_are_worked_on() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_an_error_ends_the_pass_after_what_has_begun(threads: int) -> None:
+def test_an_error_ends_the_pass_after_the_pieces_already_begun(threads: int) -> None:
     begun, ended = list[float](), list[float]()
 
     def fail_at_ten(chunk: Chunk) -> float:
@@ -92,7 +92,7 @@ def test_an_error_ends_the_pass_after_what_has_begun(threads: int) -> None:
     assert len(begun) == len(ended) <= 10 + threads + 2
 
 
-def test_threads_change_no_bit() -> None:
+def test_threads_do_not_change_the_result() -> None:
     rows = np.random.default_rng(0).normal(size=(1000, 3))
     answers = []
     for threads in (1, 2, 4):

@@ -33,13 +33,13 @@ def test_a_piece_is_summarised_chunk_by_chunk_in_order() -> None:
     assert FOLD.summarise_piece(Two()) == PassPart(X[:, 0].tolist(), 6, ["a row between"])
 
 
-def test_pieces_that_were_skipped_leave_the_others_as_they_are() -> None:
+def test_skipped_pieces_do_not_change_the_others() -> None:
     nothing, something = PassPart(None, 0, ["gone"]), PassPart([1], 2, [])
     assert join_parts(operator.add, nothing, something, nothing) == PassPart([1], 2, ["gone", "gone"], 3)
     assert join_parts(operator.add, nothing, nothing) == PassPart(None, 0, ["gone", "gone"], 2)
 
 
-def test_functions_of_mapped_sources_are_taken_out_in_their_order() -> None:
+def test_functions_of_mapped_sources_are_applied_in_order() -> None:
     source = MemorySource(X, rows=4)
     mapped = source.map(lambda chunk: chunk._replace(X=chunk.X + 1)).map(lambda chunk: chunk._replace(X=chunk.X * 2))
     going = Pass(FOLD, mapped, Run(), 0)
@@ -49,7 +49,7 @@ def test_functions_of_mapped_sources_are_taken_out_in_their_order() -> None:
     assert join_parts(operator.add, *parts).result == (2 * (X[:, 0] + 1)).tolist()
 
 
-def test_a_map_of_its_own_kind_stays_with_its_pieces() -> None:
+def test_a_subclass_of_a_mapped_source_is_not_unwrapped() -> None:
     class Own(type(MemorySource(X).map(first_column))):
         pass
 
@@ -57,7 +57,7 @@ def test_a_map_of_its_own_kind_stays_with_its_pieces() -> None:
     assert Pass(FOLD, source, Run(), 0).source is source
 
 
-def test_rows_are_those_read_whatever_a_map_makes_of_them() -> None:
+def test_rows_are_counted_before_they_are_mapped() -> None:
     source = MemorySource(X, rows=4).map(lambda chunk: chunk._replace(X=chunk.X[:1]))
     run = Run()
     going = Pass(FOLD, source, run, 0)
@@ -80,7 +80,7 @@ class Given(Notes):
         super().keep(number, source, result, finished=finished)
 
 
-def test_a_journal_is_given_plain_tuples_of_all_that_came_so_far() -> None:
+def test_a_journal_receives_plain_tuples_of_all_results_so_far() -> None:
     journal = Given()
     going = Pass(FOLD, MemorySource(X), Run(journal=journal), 3)
     going.add(PassPart([1], 2, []))
@@ -95,7 +95,7 @@ def test_a_journal_is_given_plain_tuples_of_all_that_came_so_far() -> None:
 
 
 @pytest.mark.parametrize("finished", [False, True])
-def test_a_run_hears_of_what_was_kept(finished: bool) -> None:
+def test_a_run_is_notified_of_stored_pieces(finished: bool) -> None:
     run = Run(journal=Notes({0: Note(([1], 2, ["gone"], 2), finished)}))
     going = Pass(FOLD, MemorySource(X, rows=2), run, 0)
     assert (going.is_finished, run.pieces, run.rows, run.skipped) == (finished, 2, 2, ["gone"])
@@ -103,7 +103,7 @@ def test_a_run_hears_of_what_was_kept(finished: bool) -> None:
         assert [piece.name for piece in pieces] == ["rows 4 to 5"]
 
 
-def test_what_pieces_are_read_from_is_closed_when_a_pass_fails() -> None:
+def test_files_are_closed_when_a_pass_fails() -> None:
     closed = []
 
     class Opened(Source):

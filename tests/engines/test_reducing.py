@@ -45,7 +45,7 @@ STATISTICS: list[tuple[Statistic, bool]] = [
 
 
 @pytest.mark.parametrize(("zero", "missing"), STATISTICS, ids=[type(zero).__name__ for zero, _ in STATISTICS])
-def test_threads_change_no_bit(zero: Statistic, missing: bool) -> None:
+def test_threads_do_not_change_the_result(zero: Statistic, missing: bool) -> None:
     results = []
     for threads in (1, 2, 4):
         with engine(threads=threads):
@@ -53,7 +53,7 @@ def test_threads_change_no_bit(zero: Statistic, missing: bool) -> None:
     assert results[0] == results[1] == results[2]
 
 
-def test_blocks_change_only_the_rounding() -> None:
+def test_blocks_change_results_by_rounding_only() -> None:
     zero = ScatterMoments.zero(GROUPS, COLUMNS)
     whole, pieces = (reduce(zero, source(rows)) for rows in (ROWS, 137))
     np.testing.assert_array_equal(pieces.rows, whole.rows)
@@ -61,14 +61,14 @@ def test_blocks_change_only_the_rounding() -> None:
     np.testing.assert_allclose(pieces.covariance, whole.covariance, rtol=1e-10, atol=1e-12)
 
 
-def test_rows_are_added_to_those_seen_before() -> None:
+def test_rows_are_added_to_earlier_ones() -> None:
     once = reduce(ColumnMoments.zero(GROUPS, COLUMNS), source(1000))
     twice = reduce(once, source(1000))
     np.testing.assert_array_equal(twice.rows, 2 * once.rows)
     np.testing.assert_allclose(twice.variance, once.variance)
 
 
-def test_a_source_without_rows_changes_nothing() -> None:
+def test_a_source_without_rows_has_no_effect() -> None:
     nothing = RowBlocks(lambda rows: np.empty((0, COLUMNS)), np.empty(0, dtype=np.int32), None, 10)
     before = reduce(ColumnMoments.zero(GROUPS, COLUMNS), source(1000))
     assert reduce(before, nothing) is before

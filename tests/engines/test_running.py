@@ -1,4 +1,4 @@
-"""Whose passes are made."""
+"""Tests of runs, to which passes belong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_passes_without_a_run_are_not_counted() -> None:
     assert current_run() is not current_run()
 
 
-def test_a_fit_belongs_to_the_run_around_it_or_has_its_own() -> None:
+def test_a_fit_uses_the_enclosing_run_or_its_own() -> None:
     with ensure_run() as own:
         assert current_run() is own
     with enter_run(Run()) as outer, ensure_run() as found:

@@ -64,7 +64,7 @@ def test_drivers_name_the_class_that_becomes_more_likely(model: object) -> None:
     assert str(second) == "shelf: 'good' makes yes most likely, 'bad' least likely"
 
 
-def test_words_of_text_count_as_one_column() -> None:
+def test_words_of_a_text_count_as_one_column() -> None:
     random = np.random.default_rng(1)
     y = random.integers(0, 2, 80)
     words = [" ".join(random.choice(["fine", "nice", "so"] if each else ["poor", "sad", "so"], 5)) for each in y]
@@ -86,7 +86,7 @@ def test_raising_the_logarithm_raises_the_prediction() -> None:
     assert (first.direction, first.of) == ("higher values raise the prediction", "log of the prediction")
 
 
-def test_numbers_and_dates_that_are_spelled_are_explained_as_such() -> None:
+def test_numbers_and_dates_stored_as_text_are_explained() -> None:
     random = np.random.default_rng(3)
     price = random.normal(1500, 400, 150)
     day = pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 700, 150), unit="D")
@@ -110,7 +110,7 @@ def test_columns_of_wide_tables_that_count_together_come_last() -> None:
     assert [driver.column.startswith("(") for driver in found].index(True) == len(found) - 1
 
 
-def test_codes_have_a_direction_only_where_their_levels_are_in_order() -> None:
+def test_codes_have_a_direction_only_if_their_levels_are_ordered() -> None:
     random = np.random.default_rng(5)
     frame = pd.DataFrame({"grade": random.choice([1, 2, 3, 4, 5], 300), "zone": random.choice([1, 2, 3, 4, 5], 300)})
     y = 2.0 * frame["grade"] + frame["zone"].map({1: 9.0, 2: -3.0, 3: 1.0, 4: -2.0, 5: 0.0})

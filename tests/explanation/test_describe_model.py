@@ -12,14 +12,14 @@ from mercer.kernels import RBF
 from tests.explanation._table import CLASSES, FRAME
 
 
-def test_described() -> None:
+def test_models_are_described() -> None:
     lines = list(describe_model(fit_model("LogisticRegression", FRAME, CLASSES).model))
     assert lines[0] == "LogisticRegression()"
     assert "Classes: 'a', 'b'" in lines
     assert "x       number" in lines[-1]
 
 
-def test_wrappers_of_a_model_are_listed_in_a_line() -> None:
+def test_wrappers_of_a_model_are_listed_on_one_line() -> None:
     lines = list(
         describe_model(fit_model("LogisticRegression", FRAME, CLASSES, settings={"C": 3}, conformal=0.8).model)
     )
@@ -29,7 +29,7 @@ def test_wrappers_of_a_model_are_listed_in_a_line() -> None:
     assert "c       category" in lines[-1]
 
 
-def test_levels_that_a_merge_brought_are_shown() -> None:
+def test_levels_added_by_a_merge_are_shown() -> None:
     other = pa.table({"x": FRAME["x"], "c": ["u", "w", "w"] * 20})
     first, second = (NaiveBayes(Schema.infer(part)) for part in (FRAME, other))
     assert "c       category  u, v" in list(describe_model(first))[-1]  # not fit_model yet

@@ -16,7 +16,7 @@ from tests.explanation._table import CLASSES, FRAME
 RNG = np.random.default_rng(0)
 
 
-def test_of_many_classes_the_largest_are_shown() -> None:
+def test_the_largest_of_many_classes_are_shown() -> None:
     y = np.repeat(np.arange(20), 5)
     X = y[:, None] + RNG.normal(size=(100, 2))
     model, row = GaussianNB(shared_variance=True).fit(X, y), np.array([[9.0, 9.0]])
@@ -29,7 +29,7 @@ def test_of_many_classes_the_largest_are_shown() -> None:
     np.testing.assert_allclose(np.sum([line[2:] for line in grid.rows[:-1]], axis=0), grid.rows[-1][2:], atol=1e-9)
 
 
-def test_of_few_classes_all_are_shown() -> None:
+def test_all_of_a_few_classes_are_shown() -> None:
     y = np.arange(60) % 3
     X = y[:, None] + RNG.normal(size=(60, 1))
     model = GaussianNB().fit(X, y)

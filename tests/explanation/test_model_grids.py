@@ -32,7 +32,7 @@ def test_a_kernel_machine_without_a_card_has_no_tables() -> None:
         model_grids(fit_model("SVC", FRAME, CLASSES).model)
 
 
-def test_parameters_are_not_called_levels_and_columns_that_are_left_out_are_counted() -> None:
+def test_parameters_are_not_called_levels_and_omitted_columns_are_counted() -> None:
     rows = np.random.default_rng(0).poisson(3, size=(60, 45))
     (grid,) = model_grids(NaiveBayes("poisson").fit(rows, np.arange(60) % 2))
     assert [field.heading for field in grid.fields] == ["column", "parameter", "0", "1"]

@@ -85,7 +85,7 @@ def test_a_column_without_effect_has_none_and_equal_columns_have_equal_values() 
 
 
 def test_additive_models_have_their_centred_terms() -> None:
-    """Also beyond the columns that are enumerated: each order gives the same."""
+    """The result also holds for more columns than are enumerated: each order gives the same."""
     random = np.random.default_rng(1)
     X = random.normal(size=(60, 15))
     model = LogisticRegression(C=0.3).fit(X, X[:, 0] + X[:, 5] > 0)

@@ -47,7 +47,7 @@ def test_a_few_complete_columns_of_numbers_are_described_together() -> None:
     assert "kernel density" in found.description
 
 
-def test_p_values_are_those_of_ranks_and_the_same_with_the_same_seed() -> None:
+def test_p_values_are_ranks_and_reproducible() -> None:
     table = Table.of(mixed())
     found, again = unusual_rows(table, most=None), unusual_rows(table, most=None)
     assert sorted(found.rows.tolist()) == list(range(200))
@@ -56,7 +56,7 @@ def test_p_values_are_those_of_ranks_and_the_same_with_the_same_seed() -> None:
     assert found.p_values.max() == 1
 
 
-def test_rows_are_flagged_against_usual_ones() -> None:
+def test_rows_are_compared_with_usual_ones() -> None:
     usual = mixed(600).drop(index=17)
     asked = mixed()[10:30]
     found = unusual_rows(Table.of(asked), reference=Table.of(usual), fdr=0.1)
@@ -80,7 +80,7 @@ def test_a_missing_value_is_not_unusual_in_any_unit(unit: float) -> None:
     assert not any("weight" in odd[row] for row in range(100, 151))
 
 
-def test_a_small_share_is_not_rounded_to_none() -> None:
+def test_a_small_share_is_not_rounded_to_zero() -> None:
     found = unusual_rows(Table.of(mixed()), reference=Table.of(mixed()), fdr=0.001).description
     assert "at most 0.1% are usual" in found
 

@@ -40,7 +40,7 @@ def padded(frame: pd.DataFrame, gap: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("model", MODELS, ids=["features", "naive Bayes"])
 @pytest.mark.parametrize("gap", ["", "?", "NA"])
-def test_every_language_and_library_reads_strings_alike(model: Any, gap: str) -> None:
+def test_all_languages_and_libraries_read_strings_alike(model: Any, gap: str) -> None:
     model.fit(FRAME, Y)
     rows = padded(FRAME, gap)
     np.testing.assert_array_equal(model.predict_proba(rows), model.predict_proba(FRAME))
@@ -54,7 +54,7 @@ def test_a_fit_to_strings_with_spaces_is_the_same(model: Any) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=["features", "naive Bayes"])
-def test_a_word_that_is_a_level_is_not_missing(model: Any, tmp_path: Path) -> None:
+def test_a_word_that_is_a_level_is_not_taken_for_missing(model: Any, tmp_path: Path) -> None:
     """Not even in a file of text, where it would be."""
     frame = padded(FRAME, "?")
     model.fit(frame, Y)

@@ -36,13 +36,13 @@ def test_calibrated_models_of_three_classes(model: Any, method: str) -> None:
     check(Calibrated(model, method=method, cv=2).fit(X, Y), X, **NEAR)
 
 
-def test_in_and_around_pipelines() -> None:
+def test_calibrated_models_in_and_around_pipelines() -> None:
     check(Calibrated(make_pipeline(m.TableFeatures(), m.LogisticRegression())).fit(X, Y), X, **NEAR)
     check(make_pipeline(m.TableFeatures(), Calibrated(m.LinearDiscriminantAnalysis())).fit(X, Y), X, **NEAR)
     check(GridSearchCV(m.LogisticRegression(), {"C": [0.1, 1.0]}, cv=2).fit(X, Y), X, **NEAR)
 
 
-def test_what_is_refused() -> None:
+def test_unsupported_calibrations_are_refused() -> None:
     with pytest.raises(ExportError, match="its `model_`"):
         to_sql(ConformalClassifier(m.LogisticRegression()).fit(X, Y))
     with pytest.raises(ExportError, match="temperature"):

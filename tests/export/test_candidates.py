@@ -47,7 +47,7 @@ SCORE = MIXED["size"].fillna(0) + (MIXED["city"] == "Ulm") + RNG.normal(size=ROW
     ],
     ids=["classification", "regression", "amounts", "counts", "ordered"],
 )
-def test_candidates(task: str, y: Any, frame: pd.DataFrame) -> None:
+def test_all_models_of_a_comparison_can_be_exported(task: str, y: Any, frame: pd.DataFrame) -> None:
     values = np.asarray(y)
     training = TrainingTable.of(Table.of(frame, dates=True))
     question = describe_columns(training, Question.of(task_for(values, ROWS, task), None))

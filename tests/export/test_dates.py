@@ -50,12 +50,12 @@ def test_leap_years() -> None:
     check(model, frame[(days.day < 3) | (days.day > 27)].reset_index(drop=True))
 
 
-def test_gaps_that_are_kept_and_models_that_integrate_them_out() -> None:
+def test_gaps_in_dates_are_kept_for_models_that_integrate_them_out() -> None:
     frame = pd.DataFrame({"when": WHEN.mask(RNG.random(ROWS) < 0.1)})
     check(make_pipeline(m.TableFeatures(missing="keep", output="array"), m.GaussianNB()).fit(frame, Y > 25), frame)
 
 
-def test_another_database() -> None:
+def test_dates_in_sqlite() -> None:
     frame = pd.DataFrame({"when": WHEN.dt.strftime("%Y-%m-%d %H:%M:%S")})
     model = fitted(frame)
     with sqlite3.connect(":memory:") as connection:
@@ -64,7 +64,7 @@ def test_another_database() -> None:
     np.testing.assert_allclose(table["prediction"], model.predict(frame), rtol=1e-9)
 
 
-def test_what_python_takes_for_a_date() -> None:
+def test_python_accepts_datetimes_and_strings_as_dates() -> None:
     module: dict[str, Any] = {}
     exec(to_python(fitted(pd.DataFrame({"when": WHEN}))), module)
     moment = datetime.datetime(2024, 2, 29, 17, 30, 1, 500_000)

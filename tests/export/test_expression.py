@@ -40,7 +40,7 @@ def test_weights_of_zero_and_constants_vanish() -> None:
     assert weighted_sum([0.0], [fill_gap(AGE, ZERO_VALUE, AGE)]) == SumOf((), 0.0)
 
 
-def test_what_a_term_of_weight_zero_may_lack_is_left_once() -> None:
+def test_a_term_of_weight_zero_keeps_its_columns_that_may_be_missing_once() -> None:
     size, city = ColumnValue("size"), Lookup(CITY, (("Ulm", 1.0),), math.nan, 0.0)
     square = name_value(ProductOf(AGE, AGE))
     assert weighted_sum([0.0, 0.0], [square, AGE]) == SumOf(((0.0, AGE),))
@@ -49,7 +49,7 @@ def test_what_a_term_of_weight_zero_may_lack_is_left_once() -> None:
     assert (weight, table.table, table.other, math.isnan(table.missing)) == (1.0, (("Ulm", 0.0),), 0.0, True)
 
 
-def test_what_may_be_missing() -> None:
+def test_values_that_may_be_missing_are_recognised() -> None:
     assert may_be_missing(AGE)
     assert not may_be_missing(ColumnValue("age", complete=True))
     assert not may_be_missing(fill_gap(AGE, ZERO_VALUE, ProductOf(AGE, AGE)))
@@ -60,7 +60,7 @@ def test_what_may_be_missing() -> None:
     assert may_be_missing(Logarithm(ColumnValue("age", complete=True)))  # where it is not above 0
 
 
-def test_values_come_after_those_they_need() -> None:
+def test_values_come_after_their_inputs() -> None:
     a = Named(ProductOf(AGE, AGE))
     b = Named(ProductOf(a, a))
     c = Named(SumOf(((1.0, a), (1.0, b))))
@@ -69,8 +69,8 @@ def test_values_come_after_those_they_need() -> None:
     assert name_value(ONE_VALUE) is ONE_VALUE
 
 
-def test_shared_values_are_looked_at_once() -> None:
-    """Else a chain of values, each used twice, would take forever."""
+def test_shared_values_are_visited_once() -> None:
+    """Otherwise a chain of values, each used twice, would take exponential time."""
     value = name_value(SumOf(((1.0, AGE),), 2.0))
     for _ in range(200):
         value = name_value(ProductOf(value, value))

@@ -35,7 +35,7 @@ def fitted(frame: pd.DataFrame) -> Any:
 
 
 @pytest.mark.parametrize("write", [american, german], ids=["American", "German"])
-def test_numbers(write: Any) -> None:
+def test_numbers_stored_as_text_are_exported(write: Any) -> None:
     texts = pd.Series([write(value) for value in PRICE.tolist()]).mask(RNG.random(ROWS) < 0.1, " - ")
     frame = pd.DataFrame({"price": texts, "size": RNG.normal(size=ROWS)})
     model = fitted(frame)
@@ -55,7 +55,7 @@ def test_a_database_may_hold_numbers_already() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y %H:%M"])
-def test_dates(pattern: str) -> None:
+def test_dates_stored_as_text_are_exported(pattern: str) -> None:
     frame = pd.DataFrame({"day": DAY.dt.strftime(pattern).mask(RNG.random(ROWS) < 0.1, "NA")})
     check(fitted(frame), frame, languages=TEXTS)
 

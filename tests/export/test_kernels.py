@@ -43,7 +43,7 @@ LOGISTIC = m.LogisticRegression(C=10)
     ],
     ids=repr,
 )
-def test_classifiers(model: Any, y: Any) -> None:
+def test_kernel_classifiers_are_exported(model: Any, y: Any) -> None:
     check(model.fit(X, y), X)
 
 
@@ -62,11 +62,11 @@ def test_classifiers(model: Any, y: Any) -> None:
     ],
     ids=repr,
 )
-def test_regressions(model: Any) -> None:
+def test_kernel_regressions_are_exported(model: Any) -> None:
     check(model.fit(FEW, WIDTH), FEW)
 
 
-def test_several_outputs() -> None:
+def test_several_outputs_are_exported() -> None:
     check(m.KernelRidge(kernel="rbf").fit(FEW, X.iloc[:, 2:]), FEW)
 
 
@@ -77,7 +77,7 @@ def test_rows_far_from_all_others() -> None:
     check(m.NadarayaWatson().fit(FEW, WIDTH), far)
 
 
-def test_votes_in_circles() -> None:
+def test_cyclic_votes_are_exported() -> None:
     """Three classes, each of which beats one other: the first is predicted, not the most probable."""
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(60, 2))
@@ -85,14 +85,14 @@ def test_votes_in_circles() -> None:
     check(model, rng.normal(size=(300, 2)) * 3)
 
 
-def test_behind_features_and_gaps() -> None:
+def test_kernel_machines_after_features_and_with_gaps() -> None:
     frame = X.mask(np.random.default_rng(0).random(X.shape) < 0.1).assign(name=np.where(WIDTH > 1, "big", "small"))
     check(make_pipeline(m.TableFeatures(output="array"), m.SVC()).fit(frame, SPECIES), frame)
     numbers = frame.drop(columns="name")
     check(make_pipeline(SimpleImputer(), StandardScaler(), m.KernelBayes()).fit(numbers, SPECIES), numbers)
 
 
-def test_keys_stay_with_their_rows() -> None:
+def test_keys_are_kept_with_their_rows() -> None:
     model = m.SVR().fit(FEW, WIDTH)
     frame = FEW.assign(id=np.arange(len(FEW))[::-1])
     with sqlite3.connect(":memory:") as connection:
@@ -102,7 +102,7 @@ def test_keys_stay_with_their_rows() -> None:
     np.testing.assert_allclose(table["prediction"], expected[table["id"]], rtol=1e-9)
 
 
-def test_too_many_points_for_a_text() -> None:
+def test_too_many_points_are_refused() -> None:
     rng = np.random.default_rng(0)
     wide = rng.normal(size=(700, 1600))
     model = m.KernelRidge(kernel="rbf").fit(wide, wide[:, 0])

@@ -36,7 +36,7 @@ MEAN = 1 + X @ [1.0, 2.0]
     ],
     ids=repr,
 )
-def test_means_are_the_model_s(model: Any) -> None:
+def test_means_agree_with_the_model(model: Any) -> None:
     y = RNG.poisson(MEAN) if model.family not in ("gamma", "inverse_gaussian") else MEAN * RNG.uniform(0.9, 1.1, 60)
     model.fit(X, np.minimum(y, 8))
     for language, said in LANGUAGES.items():
@@ -51,6 +51,6 @@ def test_shares_of_trials_that_differ() -> None:
         np.testing.assert_allclose(said(model, X).prediction, model.predict(X), atol=1e-9, err_msg=language)
 
 
-def test_a_link_nobody_can_write() -> None:
+def test_an_unknown_link_is_refused() -> None:
     with pytest.raises(ExportError, match="cannot be exported"):
         inverse(NEGATIVE_INVERSE, ColumnValue("x"))

@@ -1,4 +1,4 @@
-"""An exported model says what the model says: every model, in every language, on real rows with gaps."""
+"""An exported model agrees with the original: every model, in every language, on real rows with gaps."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_classifiers_of_iris(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["GaussianNB", "NaiveBayes", "LDA", "QDA", "discriminant, shared full", "discriminant, full"]
 )
-def test_gaps_are_integrated_out(name: str) -> None:
+def test_missing_values_are_integrated_out(name: str) -> None:
     X = with_gaps(IRIS.data)
     check(CLASSIFIERS[name].fit(X, SPECIES), X)
     check(CLASSIFIERS[name].fit(IRIS.data, SPECIES), X)  # those that the fit did not know either
@@ -87,7 +87,7 @@ def test_a_row_on_the_boundary_belongs_to_the_second_class_of_a_rule(rule: str) 
 
 
 @pytest.mark.parametrize("distance", [1e6, 1e8])
-def test_a_class_far_away_costs_the_others_no_digits(distance: float) -> None:
+def test_a_distant_class_does_not_reduce_the_precision_of_others(distance: float) -> None:
     """Two classes are close to each other and the third is not: squares about one centre would cancel."""
     rng = np.random.default_rng(0)
     means, deviations = np.repeat([0.0, 1.0, distance], 50), np.repeat([1.0, 1.0, distance / 10], 50)
@@ -98,7 +98,7 @@ def test_a_class_far_away_costs_the_others_no_digits(distance: float) -> None:
     check(m.GaussianNB(var_smoothing=0).fit(X, y), gaps)
 
 
-def test_a_class_of_far_larger_numbers_costs_the_others_no_digits() -> None:
+def test_a_class_of_much_larger_numbers_does_not_reduce_the_precision_of_others() -> None:
     rng = np.random.default_rng(0)
     means, deviations = np.repeat([0.0, 0.002, 600.0], 50), np.repeat([1e-3, 1e-3, 1.0], 50)
     X, y = np.exp(rng.normal(means, deviations, (2, 150)).T), np.repeat([0, 1, 2], 50)
@@ -139,7 +139,7 @@ def frame_of_numbers(values: Any) -> pd.DataFrame:
     return pd.DataFrame(np.asarray(values, dtype=float))
 
 
-def test_what_no_class_can_produce_has_the_prior() -> None:
+def test_a_row_impossible_in_every_class_has_the_prior() -> None:
     X, y = np.array([[0, 1], [0, 1], [1, 2], [2, 2.0]]), np.array([0, 0, 0, 1])
     new = np.array([[0, 1], [2, 1], [1, 2.0], [2, 2]])
     check(m.CategoricalNB(alpha=0, force_alpha=True).fit(X, y), new)
@@ -151,8 +151,8 @@ def test_what_no_class_can_produce_has_the_prior() -> None:
 
 @pytest.mark.parametrize("size", [1e76, 1e150, 1e160, 1e300])
 @pytest.mark.parametrize("model", [m.GaussianNB(), m.NaiveBayes(), m.QuadraticDiscriminantAnalysis()])
-def test_a_row_whose_squares_are_beyond_measure_has_the_prior(model: Any, size: float) -> None:
-    """One that is not quite as large is told by the widest class, as ever."""
+def test_a_row_whose_squares_overflow_has_the_prior(model: Any, size: float) -> None:
+    """A row that is not quite as large is classified by the widest class as usual."""
     X, y = IRIS.data.to_numpy()[30:, :2], IRIS.target[30:]
     check(model.fit(X, y), np.array([[size, 3.0], [5.0, -size], [5.0, 3.0]]))
 
@@ -229,14 +229,14 @@ def test_tables_of_all_kinds(name: str, real_data: Any) -> None:
     check(linear, X)
 
 
-def test_a_glm_reads_categories_by_itself(real_data: Any) -> None:
+def test_a_glm_encodes_categories(real_data: Any) -> None:
     X, y = tables(real_data, "heart")
     X = X.dropna()[["Age", "ChestPain", "Thal", "Sex"]]
     for link, off in (("logit", 1e-9), ("cloglog", 1e-9), ("cauchit", 1e-6), ("probit", 1e-6)):
         check(m.GLM("bernoulli", link=link).fit(X, y[X.index]), X, off=off)
 
 
-def test_what_is_refused_is_null() -> None:
+def test_rows_that_the_model_refuses_give_null() -> None:
     """Levels never seen that the model refuses, gaps that it refuses, counts below 0."""
     X = pd.DataFrame({"size": [1.0, 2, 3, 4], "city": ["Ulm", "Bonn", "Ulm", "Bonn"]})
     y = ["a", "b", "b", "b"]
@@ -249,7 +249,7 @@ def test_what_is_refused_is_null() -> None:
         assert np.isnan(LANGUAGES[language](counts, pd.DataFrame({"size": [-1.0]})).values).all()
 
 
-def test_levels_never_seen() -> None:
+def test_unseen_levels_are_exported() -> None:
     X = pd.DataFrame({"size": [1.0, 2, 3, 4], "city": ["Ulm", "Bonn", "Ulm", "Jena"]})
     y = ["a", "b", "b", "a"]
     new = pd.DataFrame({"size": [1.0, 2.0], "city": ["Kiel", None]})
@@ -278,7 +278,7 @@ def test_columns_without_a_coefficient_are_read_only_for_their_gaps() -> None:
 
 
 def test_a_gap_is_refused_whatever_its_coefficient() -> None:
-    """As the model does: by every class, also by those that have no use for the column."""
+    """The gap is refused as in the model: by every class, including those that do not use the column."""
     X, y = IRIS.data.assign(city=["Ulm", "Bonn"] * 75), SPECIES
     numbers = list(IRIS.data.columns)
     sparse = m.LogisticRegression(C=0.05, l1_ratio=1.0, solver="saga").fit(X[numbers], y)
@@ -327,18 +327,18 @@ def test_numbers_of_any_size(name: str, scale: float) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-170, 1e170])
-def test_means_of_inverse_gaussians_whose_squares_are_no_numbers(scale: float) -> None:
+def test_means_of_inverse_gaussians_whose_squares_overflow(scale: float) -> None:
     X = IRIS.data.to_numpy() * scale
     check(m.NaiveBayes("inverse_gaussian").fit(X, IRIS.target), X)
 
 
-def test_numbers_whose_squares_are_no_numbers_are_refused() -> None:
+def test_numbers_whose_squares_overflow_are_refused() -> None:
     X = IRIS.data * 1e-156
     with pytest.raises(ExportError, match=r"GaussianNB .* infinite in float64"):
         lower(m.GaussianNB().fit(X, SPECIES))
 
 
-def test_what_cannot_be_exported_says_what_can_be() -> None:
+def test_a_model_that_cannot_be_exported_is_refused_with_alternatives() -> None:
     X, y = IRIS.data, SPECIES
     for model, words in (
         (m.SVC(kernel=Laplacian()).fit(X, y), "SVC with Laplacian"),
@@ -367,7 +367,7 @@ def wide() -> tuple[Any, Any]:
     return X, np.repeat([0, 1], 40)
 
 
-def test_a_model_that_is_not_fitted() -> None:
+def test_an_unfitted_model_is_refused() -> None:
     with pytest.raises(ValueError, match="not fitted"):
         to_sql(m.LogisticRegression())
 
@@ -399,7 +399,7 @@ def test_wide_full_covariances_of_complete_rows_are_exported_and_refuse_gaps(nam
     assert pd.isna(got["sql"].prediction).all()
 
 
-def test_exports_say_which_rows_they_do_not_predict() -> None:
+def test_exports_state_which_rows_they_do_not_predict() -> None:
     model = m.LinearDiscriminantAnalysis().fit(WINE.data, WINE.target)
     reason = "Rows with missing values cannot be exported for a full covariance of 13 columns, only for up to 12."
     remark = f"Rows with missing values have no prediction. {reason}"
@@ -419,7 +419,7 @@ def test_exports_say_which_rows_they_do_not_predict() -> None:
 
 
 def test_a_wide_full_covariance_of_rows_with_gaps_is_an_obstacle() -> None:
-    """The rows to predict have gaps as well, so that an export without them is asked for by name."""
+    """The rows to predict have gaps as well, so an export without gaps must be requested explicitly."""
     X = with_gaps(WINE.data, 0.02)
     model = m.LinearDiscriminantAnalysis().fit(X, WINE.target)
     assert str(obstacle(model)).startswith("Rows with missing values cannot be exported")

@@ -12,7 +12,7 @@ from mercer.export import obstacle
 X, Y = np.arange(24.0).reshape(12, 2), np.repeat([0, 1], 6)
 
 
-def test_a_model_that_can_be_exported_has_none() -> None:
+def test_a_model_that_can_be_exported_has_no_obstacle() -> None:
     assert obstacle(m.LogisticRegression().fit(X, Y)) is None
 
 
@@ -22,7 +22,7 @@ def test_trees_are_not_exported() -> None:
     assert reason.startswith("HistGradientBoostingClassifier cannot be exported")
 
 
-def test_the_languages_that_are_left_are_named() -> None:
+def test_the_remaining_languages_are_named() -> None:
     model = m.NaiveBayes().fit(pd.DataFrame({"city": ["Bad  Ulm", "Bad Ulm", "Bonn"] * 4}), ["a", "b", "a"] * 4)
     assert obstacle(model, "sql") is None
     assert obstacle(model, "onnx") == (

@@ -45,14 +45,14 @@ def test_labels_of_all_types(labels: list[object]) -> None:
     assert (in_onnx(model, X).prediction == model.predict(X)).all()
 
 
-def test_a_model_that_reads_nothing_answers_every_row() -> None:
+def test_a_constant_model_predicts_every_row() -> None:
     model = m.Lasso(alpha=1e6).fit(X, Y)
     np.testing.assert_allclose(in_onnx(model, X).prediction, model.predict(X))
 
 
 @pytest.mark.parametrize("factor", [1 + 1e-9, -1 - 1e-9, 1.0, 1e-50])
-def test_no_factor_is_taken_for_one_and_no_term_for_zero(factor: float) -> None:
-    """onnxruntime would, if told to multiply by 1 + 1e-9 or to add 1e-50: in single precision that does nothing."""
+def test_factors_near_one_and_terms_near_zero_are_kept(factor: float) -> None:
+    """In single precision onnxruntime loses a factor of 1 + 1e-9 and a term of 1e-50."""
     size = np.array([[1.0], [2.0], [4.0]])
     model = m.LinearRegression().fit(size, factor * (size.ravel() + 1))
     np.testing.assert_allclose(in_onnx(model, size).prediction, factor * (size.ravel() + 1), rtol=1e-14)
@@ -60,7 +60,7 @@ def test_no_factor_is_taken_for_one_and_no_term_for_zero(factor: float) -> None:
     np.testing.assert_allclose(in_onnx(scaled, size * abs(factor)).prediction, size.ravel(), rtol=1e-14)
 
 
-def test_what_an_input_cannot_hold() -> None:
+def test_columns_that_onnx_cannot_represent_are_refused() -> None:
     """Strings are compared word by word, so that spaces around them do not count."""
     frame = pd.DataFrame({"city": ["Bad  Ulm", "Bad Ulm", "Bonn"] * 4})
     with pytest.raises(ExportError, match="'city' cannot be exported"):
@@ -69,13 +69,13 @@ def test_what_an_input_cannot_hold() -> None:
         to_onnx(m.Ridge().fit(pd.DataFrame({"": [0.0, 1.0]}), [0, 1]))
 
 
-def test_the_file_says_who_made_it() -> None:
+def test_the_file_names_its_producer() -> None:
     graph = onnx.load_from_string(to_onnx(m.Ridge().fit(X, Y)))
     assert graph.producer_name == "mercer"
     assert graph.graph.name == "Ridge"
 
 
-def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_onnx_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'mercer\[onnx\]'"):
         to_onnx(m.Ridge().fit(X, Y))

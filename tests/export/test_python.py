@@ -30,7 +30,7 @@ def test_it_imports_nothing_but_math() -> None:
     assert [ast.unparse(node) for node in imported] == ["import math"]
 
 
-def test_a_process_without_packages(tmp_path: Path) -> None:
+def test_the_module_runs_without_packages(tmp_path: Path) -> None:
     model = m.LogisticRegression().fit(X, Y)
     (tmp_path / "flowers.py").write_text(to_python(model), encoding="utf-8")
     code = "import flowers; print(flowers.predict({'x0': 5.1, 'x1': 3.5, 'x2': 1.4, 'x3': 0.2}))"
@@ -58,7 +58,7 @@ def test_scores_far_apart_do_not_overflow() -> None:
     assert module["predict_proba"]({"x0": -1e6}) == {"no": 1.0, "yes": 0.0}
 
 
-def test_labels_that_would_like_to_be_code() -> None:
+def test_labels_that_look_like_code_stay_text() -> None:
     nasty = '"""\'\\\n__import__("os")'
     module = module_of(m.LogisticRegression().fit([[0.0], [1.0]], ["no", nasty]))
     assert module["predict"]({"x0": 9.0}) == nasty

@@ -20,7 +20,7 @@ BEYOND = [-1e300, -4.0, -1.0, -0.5, 0.0, 2.5, 5.0, 5.5, 6.0, 10.0, 1e300, np.nan
 
 
 @pytest.mark.parametrize("gaps", [False, True], ids=["complete", "with gaps"])
-def test_naive_bayes(gaps: bool) -> None:
+def test_naive_bayes_with_ordered_scales(gaps: bool) -> None:
     learnt = FRAME.assign(grade=FRAME["grade"].where(np.arange(N) % 9 > 0)) if gaps else FRAME
     model = NaiveBayes(mercer.Schema.infer(learnt)).fit(learnt, PASSED)
     rows = pd.DataFrame({"grade": BEYOND, "size": 0.0})

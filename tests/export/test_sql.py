@@ -1,4 +1,4 @@
-"""SQL: names and values in quotes, other databases, and results beside the columns that are kept."""
+"""Tests of SQL: names and values in quotes, dialects, and results next to kept columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DATABASE = duckdb.connect()
 
 @given(WORDS)
 @settings(max_examples=50)
-def test_names_and_values_come_back_as_they_are(word: str) -> None:
+def test_names_and_values_are_unchanged(word: str) -> None:
     result = DATABASE.sql(f"SELECT {literal(word)} AS {identifier(word)}")
     assert result.fetchall() == [(word,)]
     assert result.columns == [word]
@@ -45,13 +45,13 @@ def test_numbers_are_doubles_with_all_digits(value: float) -> None:
     assert got is None if math.isnan(value) else got == value
 
 
-def test_what_sql_cannot_write() -> None:
+def test_values_that_sql_cannot_represent_are_refused() -> None:
     for call in (lambda: identifier("a\0b"), lambda: identifier(""), lambda: literal("a\0b")):
         with pytest.raises(ExportError):
             call()
 
 
-def test_columns_classes_levels_and_tables_that_would_like_to_be_code() -> None:
+def test_columns_classes_levels_and_tables_that_look_like_code_stay_text() -> None:
     frame = pd.DataFrame(
         {
             BOBBY: [1.0, 2, 3, 4, 5, 6],
@@ -67,7 +67,7 @@ def test_columns_classes_levels_and_tables_that_would_like_to_be_code() -> None:
     assert got.prediction.tolist() == expected.prediction.tolist()
 
 
-def test_a_backslash_needs_a_database_that_does_not_read_it_as_an_escape() -> None:
+def test_a_backslash_needs_a_dialect_without_escapes() -> None:
     frame = pd.DataFrame({"path": ["a\\", "\\' OR 1=1", "c"] * 4})
     model = make_pipeline(m.TableFeatures(kinds={"path": "category"}), m.LogisticRegression()).fit(frame, [0, 1, 1] * 4)
     with pytest.raises(ExportError, match="Name the database"):
@@ -75,8 +75,8 @@ def test_a_backslash_needs_a_database_that_does_not_read_it_as_an_escape() -> No
     np.testing.assert_allclose(in_sql(model, frame).values, by_model(model, frame).values, atol=1e-9)
 
 
-def test_a_backslash_in_a_name_does_too() -> None:
-    """Some databases take names in quotation marks for texts."""
+def test_a_backslash_in_a_name_needs_a_dialect_without_escapes() -> None:
+    """Some databases read quoted names as strings."""
     model = m.LinearRegression().fit(pd.DataFrame({"a\\": [0.0, 1.0], "b": [2.0, 5.0]}), [0, 1])
     other = m.LinearRegression().fit([[0.0], [1.0]], [0, 1])
     for call in (
@@ -90,7 +90,7 @@ def test_a_backslash_in_a_name_does_too() -> None:
     assert '"a\\"' in to_sql(model, dialect="sqlite")
 
 
-def test_a_backslash_for_postgresql_is_one_whatever_its_settings() -> None:
+def test_a_backslash_for_postgresql_is_independent_of_settings() -> None:
     model = m.LogisticRegression().fit([[0.0], [1.0]], ["a\\' OR 1", "b"])
     assert r"E'a\\'' OR 1'" in to_sql(model, dialect="postgresql")
     with duckdb.connect() as connection:  # which reads such texts, too
@@ -99,7 +99,7 @@ def test_a_backslash_for_postgresql_is_one_whatever_its_settings() -> None:
 
 @pytest.mark.parametrize("table", ["s0", "S1", "s", "t", "p1", "d0", "s_0"])
 @pytest.mark.parametrize("viewed", [False, True])
-def test_tables_whose_names_are_like_those_of_stages(table: str, viewed: bool) -> None:
+def test_tables_may_be_named_like_intermediate_stages(table: str, viewed: bool) -> None:
     X = np.random.default_rng(0).normal(size=(9, 2))
     model = m.KernelRidge(kernel="rbf").fit(X, X[:, 0])
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -110,7 +110,7 @@ def test_tables_whose_names_are_like_those_of_stages(table: str, viewed: bool) -
     np.testing.assert_allclose([row[0] for row in got], model.predict(X), atol=1e-9)
 
 
-def test_kept_columns_and_a_table_in_a_schema() -> None:
+def test_columns_are_kept_from_a_table_in_a_schema() -> None:
     X = load_iris(as_frame=True).data
     model = m.LogisticRegression().fit(X, load_iris().target)
     with duckdb.connect() as connection:
@@ -150,14 +150,14 @@ def test_nan_and_infinity_are_missing() -> None:
     np.testing.assert_allclose(first[1:], model.predict_proba([[5.1, np.nan, np.nan, np.nan]])[0], atol=1e-12)
 
 
-def test_one_name_may_be_kept_and_a_table_is_needed() -> None:
+def test_one_column_name_may_be_kept_and_a_table_name_is_required() -> None:
     model = m.LinearRegression().fit([[0.0], [1.0]], [0, 1])
     assert to_sql(model, keep="id") == to_sql(model, keep=["id"])
     with pytest.raises(ExportError, match="no table"):
         to_sql(model, ())
 
 
-def test_integers_are_no_decimals() -> None:
+def test_integers_are_divided_as_doubles() -> None:
     """Products of integers and decimals would be decimals, of few digits."""
     X = pd.DataFrame({"large": np.arange(5) * 10**15, "small": [1, 2, 3, 4, 7]})
     model = m.LinearRegression().fit(X, [1.0, 2, 3, 4, 5])
@@ -173,7 +173,7 @@ def test_a_wide_sum_is_not_too_deep() -> None:
 
 @pytest.mark.skipif("ENABLE_MATH_FUNCTIONS" not in str(sqlite3.connect(":memory:").execute(
     "PRAGMA compile_options").fetchall()), reason="this SQLite has no EXP and LN")  # fmt: skip
-def test_another_database() -> None:
+def test_statements_run_in_sqlite() -> None:
     data = load_iris(as_frame=True)
     X = data.data.mask(np.random.default_rng(0).random(data.data.shape) < 0.2)
     for model, materialized in ((m.GaussianNB(), False), (m.LinearDiscriminantAnalysis(), True)):
@@ -185,7 +185,7 @@ def test_another_database() -> None:
 
 
 def test_a_table_without_a_column_is_refused() -> None:
-    """Also where the column has a name that the statement uses itself, or that SQLite would take for a text."""
+    """Names of columns used by the statement, or read as strings by SQLite, are accepted."""
     model = m.LinearRegression().fit(pd.DataFrame({"c0": [0.0, 1, 2], "c1": [1.0, 0, 5]}), [0, 1, 2])
     sql = to_sql(model)
     with duckdb.connect() as connection:
@@ -198,7 +198,7 @@ def test_a_table_without_a_column_is_refused() -> None:
             connection.execute(sql)
 
 
-def test_powers_that_a_database_would_refuse() -> None:
+def test_exponentials_and_logarithms_outside_the_range_of_a_database() -> None:
     from mercer.export.formula import Formula, ModelOutput
     from mercer.export.sql import _Statement
 

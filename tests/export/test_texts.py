@@ -25,7 +25,7 @@ TEXT = {"said": "text"}
 
 @pytest.mark.parametrize("text", ["tfidf", "counts", m.CountVectorizer(binary=True, stop_words=["tea"])])
 @pytest.mark.parametrize("model", [m.LogisticRegression(), m.LinearSVC(), m.Ridge()], ids=repr)
-def test_words_beside_numbers(model: Any, text: Any) -> None:
+def test_words_and_numbers_together(model: Any, text: Any) -> None:
     y = SAID.str.len() if isinstance(model, m.Ridge) else Y
     check(make_pipeline(m.TableFeatures(kinds=TEXT, text=text), model).fit(FRAME, y), FRAME)
 
@@ -41,7 +41,7 @@ def test_two_columns_of_text() -> None:
     check(make_pipeline(m.TableFeatures(kinds=TEXT | {"title": "text"}), m.LogisticRegression()).fit(frame, Y), frame)
 
 
-def test_runs_of_words() -> None:
+def test_ngrams_of_words() -> None:
     text = m.TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
     model = make_pipeline(m.TableFeatures(kinds=TEXT, text=text), m.LogisticRegression()).fit(FRAME, Y)
     check(model, FRAME, languages=("python", "onnx"))
@@ -57,21 +57,21 @@ def test_patterns_and_stop_words() -> None:
     assert obstacle(model, "onnx") is not None
 
 
-def test_documents_that_are_not_a_table() -> None:
+def test_documents_without_a_table() -> None:
     model = make_pipeline(m.TfidfVectorizer(), m.LogisticRegression()).fit(SAID, Y)
     expected, rows = by_model(model, SAID), pd.DataFrame({"text": SAID})
     for said in (in_sql, in_python, in_onnx):
         np.testing.assert_allclose(said(model, rows).values, expected.values, atol=1e-9)
 
 
-def test_sql_needs_to_know_the_database() -> None:
+def test_sql_of_text_needs_a_dialect() -> None:
     model = make_pipeline(m.TableFeatures(kinds=TEXT), m.LogisticRegression()).fit(FRAME, Y)
     assert obstacle(model) is None
     with pytest.raises(ExportError, match="dialect='duckdb'"):
         to_sql(model)
 
 
-def test_words_with_weights_of_products_are_refused() -> None:
+def test_words_with_product_weights_are_refused() -> None:
     model = make_pipeline(m.TableFeatures(kinds=TEXT, output="array"), m.SVC()).fit(FRAME, Y)
     assert obstacle(model) == ("SVC cannot be exported: it uses the words of a text otherwise than in a weighted sum.")
 

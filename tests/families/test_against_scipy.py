@@ -88,7 +88,7 @@ SCALAR: dict[str, tuple[st.SearchStrategy[Any], tuple[st.SearchStrategy[Any], ..
 @pytest.mark.parametrize("name", SCALAR)
 @settings(max_examples=60)
 @given(data=st.data())
-def test_scalar_families(name: str, data: st.DataObject) -> None:
+def test_scalar_families_agree_with_scipy(name: str, data: st.DataObject) -> None:
     xs, parameters, both = SCALAR[name]
     x, values = data.draw(xs), [data.draw(strategy) for strategy in parameters]
     ours, theirs = both(np.asarray(x, dtype=float), *values)
@@ -99,7 +99,7 @@ def test_scalar_families(name: str, data: st.DataObject) -> None:
 
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), d=st.integers(2, 6))
-def test_vector_families(seed: int, d: int) -> None:
+def test_vector_families_agree_with_scipy(seed: int, d: int) -> None:
     rng = np.random.default_rng(seed)
     p, alpha, mean, root = (
         rng.dirichlet(np.ones(d)),
@@ -122,7 +122,7 @@ def test_vector_families(seed: int, d: int) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-11)
 
 
-def test_histogram_is_scipys() -> None:
+def test_the_histogram_agrees_with_scipy() -> None:
     rng = np.random.default_rng(3)
     x, edges = rng.normal(size=500), np.array([-5.0, -1.0, 0.0, 0.25, 5.0])
     counts, _ = np.histogram(x, edges)
@@ -146,7 +146,7 @@ def test_extreme_scales_have_finite_densities(scale: float) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=CLOSE)
 
 
-def test_values_far_beyond_their_scale_have_the_density_they_have() -> None:
+def test_values_far_beyond_their_scale_have_accurate_densities() -> None:
     """Squares and products that no float holds are not formed, or do not matter."""
     far = f.Gaussian().log_density(np.array([1e300, 1e200]), f.GaussianParameters(a(0.0), a(1e300)))
     np.testing.assert_allclose(far, stats.norm(0, 1e150).logpdf([1e300, 1e200]), rtol=CLOSE)

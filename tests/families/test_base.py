@@ -31,7 +31,7 @@ NAMES = [repr(case[0]) for case in SCALAR]
 
 
 @pytest.mark.parametrize(("family", "parameters", "inside", "outside"), SCALAR, ids=NAMES)
-def test_the_support(family: f.Family, parameters: Any, inside: list[float], outside: list[float]) -> None:
+def test_the_support_is_checked(family: f.Family, parameters: Any, inside: list[float], outside: list[float]) -> None:
     assert not family.outside(a(inside)).any()
     assert family.outside(a(outside)).all()
     assert np.isfinite(family.log_density(a(inside), parameters)).all()
@@ -56,7 +56,7 @@ def test_any_dtype_and_read_only_arrays(
 
 
 @pytest.mark.parametrize(("family", "parameters", "inside", "outside"), SCALAR, ids=NAMES)
-def test_a_value_outside_the_support_never_looks_missing(
+def test_a_value_outside_the_support_is_not_taken_for_missing(
     family: f.Family, parameters: Any, inside: list[float], outside: list[float]
 ) -> None:
     assert not np.isnan(family.transform(family.sufficient(a(outside)))).any()
@@ -66,7 +66,7 @@ def test_a_value_outside_the_support_never_looks_missing(
     ("family", "columns", "order"),
     [(f.Gaussian(), 1, 2), (f.Gaussian(variance=1.0), 1, 1), (f.Categorical(4), 1, 4), (f.Dirichlet(), 5, 5)],
 )
-def test_order_counts_the_components_of_the_statistic(family: f.Family, columns: int, order: int) -> None:
+def test_the_order_is_the_number_of_components_of_the_statistic(family: f.Family, columns: int, order: int) -> None:
     assert family.order(columns) == order
 
 
@@ -81,7 +81,7 @@ def test_lecture_3_log_partitions() -> None:
 
 
 @pytest.mark.parametrize("variance", [0.0, -1.0, np.nan, np.inf])
-def test_a_known_variance_is_one(variance: float) -> None:
+def test_a_known_variance_must_be_positive_and_finite(variance: float) -> None:
     with pytest.raises(ValueError, match="finite number above 0"):
         f.Gaussian(variance=variance)
 

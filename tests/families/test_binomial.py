@@ -54,7 +54,7 @@ def test_trials_of_each_row_are_values_that_compare() -> None:
             f.Binomial(wrong)
 
 
-def test_successes_added_up_in_another_order_than_trials_are_never_more() -> None:
+def test_sums_of_successes_in_another_order_never_exceed_the_trials() -> None:
     """A share of 1 + 1e-16 could not be sampled from; one of 2 is not rounding, and is kept."""
     p = f.Bernoulli().from_mean(np.array([[1 + 2**-50], [1 - 2**-50], [2.0]])).probability
     np.testing.assert_array_equal(p, [1.0, 1 - 2**-50, 2.0])

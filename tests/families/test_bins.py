@@ -42,12 +42,12 @@ NUMPYS = {"auto": "auto", "freedman-diaconis": "fd", "scott": "scott", "sturges"
 
 @pytest.mark.parametrize("x", SAMPLES.values(), ids=SAMPLES)
 @pytest.mark.parametrize("rule", NUMPYS)
-def test_rules_are_numpys(rule: str, x: np.ndarray) -> None:
+def test_rules_agree_with_numpy(rule: str, x: np.ndarray) -> None:
     np.testing.assert_allclose(axis_from(rule, BinSample(x)).edges, np.histogram_bin_edges(x, NUMPYS[rule]), rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["normal", "two bumps"])
-def test_stones_rule_is_numpys(name: str) -> None:
+def test_stones_rule_agrees_with_numpy(name: str) -> None:
     # NumPy goes by way of the width, which sometimes makes one bin more
     theirs = len(np.histogram_bin_edges(SAMPLES[name], "stone")) - 1
     assert 0 <= theirs - number_of_bins("stone", BinSample(SAMPLES[name])) <= 1
@@ -66,7 +66,7 @@ def log_posterior(x: np.ndarray, bins: int) -> float:
 
 
 @pytest.mark.parametrize("name", ["normal", "skewed", "two bumps", "few", "far from 0", "large", "small"])
-def test_knuths_rule_is_the_maximum_of_his_posterior(name: str) -> None:
+def test_knuths_rule_maximizes_his_posterior(name: str) -> None:
     x = SAMPLES[name]
     values = [log_posterior(x, bins) for bins in BinSample(x).numbers_tried()]
     assert number_of_bins("knuth", BinSample(x)) == 1 + int(np.argmax(values))
@@ -74,7 +74,7 @@ def test_knuths_rule_is_the_maximum_of_his_posterior(name: str) -> None:
 
 @given(st.lists(st.floats(-100, 100), min_size=2, max_size=40))
 @settings(max_examples=30)
-def test_knuths_rule_on_anything(values: list[float]) -> None:
+def test_knuths_rule_gives_valid_bins_for_any_data(values: list[float]) -> None:
     x = np.array(values)
     if np.ptp(x) <= 1e-6:
         return
@@ -91,7 +91,7 @@ def test_rules_do_not_depend_on_units_or_on_the_scale_of_weights(rule: str) -> N
 
 
 @pytest.mark.parametrize("rule", [*WIDTH_RULES, *NUMBER_RULES])
-def test_equal_weights_are_none_and_rows_without_weight_no_rows(rule: str) -> None:
+def test_equal_weights_and_rows_of_weight_zero_have_no_effect(rule: str) -> None:
     x = SAMPLES["skewed"]
     number = number_of_bins(rule, BinSample(x))
     assert number_of_bins(rule, BinSample(x, np.full(len(x), 3.0))) == number
@@ -99,7 +99,7 @@ def test_equal_weights_are_none_and_rows_without_weight_no_rows(rule: str) -> No
     assert number_of_bins(rule, BinSample(more, np.append(np.ones(len(x)), [0.0, 0.0]))) == number
 
 
-def test_kishs_number_of_rows() -> None:
+def test_the_effective_number_of_rows_is_that_of_kish() -> None:
     assert BinSample(np.arange(3.0), np.array([1.0, 1.0, 0.0])).n == 2
     assert BinSample(np.arange(2.0), np.array([3.0, 1.0])).n == pytest.approx(16 / 10)
 
@@ -123,7 +123,7 @@ def test_a_constant_column_has_bins_around_its_value(value: float, bins: str | i
     assert axis.edges[0] < value < axis.edges[-1]
 
 
-def test_no_more_bins_than_float64_can_tell_apart() -> None:
+def test_bins_are_no_finer_than_float64_resolves() -> None:
     x = 1e8 + 1e-7 * RNG.normal(size=10**4)
     axis = axis_from("scott", BinSample(x))
     assert 1 <= axis.bins < 100
@@ -177,7 +177,7 @@ def test_an_axis_grows_by_whole_bins_and_keeps_values_where_they_were() -> None:
     assert grown.covering(0.0, 1.0) is grown
 
 
-def test_growing_does_not_depend_on_the_way() -> None:
+def test_growing_does_not_depend_on_the_steps() -> None:
     axis = BinAxis.even(0.1, 1.2, 7)
     at_once, by_steps = axis.covering(-5.0, 8.0), axis.covering(-5.0, 0.5).covering(0.0, 2.0).covering(0.0, 8.0)
     np.testing.assert_array_equal(at_once.edges, by_steps.edges)
@@ -207,7 +207,7 @@ def test_an_outlier_that_would_need_millions_of_bins_is_refused() -> None:
         (["a", "b"], "must be numbers"),
     ],
 )
-def test_what_are_no_bins(bins: object, message: str) -> None:
+def test_invalid_bins_are_refused(bins: object, message: str) -> None:
     with pytest.raises(BinsError, match=message):
         axis_from(bins, BinSample(np.arange(5.0)))
 
@@ -218,7 +218,7 @@ def test_widths_are_positive(width: float) -> None:
         Width(width)
 
 
-def test_words() -> None:
+def test_bins_are_described_in_words() -> None:
     assert [bins_in_words(bins) for bins in ("fd", 3, Width(0.5), [0, 1])] == [
         "freedman-diaconis",
         "number given",
@@ -256,7 +256,7 @@ def test_a_histogram_family_refuses_unknown_rules_at_once() -> None:
         (["knuth"], 1, ["knuth"]),
     ],
 )
-def test_one_answer_for_each_column(bins: object, columns: int, expected: list[object]) -> None:
+def test_bins_are_given_for_all_columns_or_for_each(bins: object, columns: int, expected: list[object]) -> None:
     assert bins_per_column(bins, columns) == expected
 
 
@@ -269,12 +269,12 @@ def test_one_answer_for_each_column(bins: object, columns: int, expected: list[o
         ([0.0, 0.5], 2, "one rule, number, Width or sequence of edges per column"),
     ],
 )
-def test_what_are_no_bins_of_columns(bins: object, columns: int, message: str) -> None:
+def test_invalid_bins_of_columns_are_refused(bins: object, columns: int, message: str) -> None:
     with pytest.raises(BinsError, match=message):
         bins_per_column(bins, columns)
 
 
-def test_values_at_the_end_of_float64_have_no_bins() -> None:
+def test_values_at_the_limit_of_float64_are_refused() -> None:
     with pytest.raises(DataError, match="divide the column by a number"):
         axis_from("scott", BinSample(np.array([-1e308, 0.0, 1e308])))
 
@@ -292,5 +292,5 @@ def test_a_value_lies_between_the_edge_below_it_and_the_next(start: float, step:
 @pytest.mark.parametrize(
     ("start", "step", "value", "number"), [(0.7, 0.7, 3.4999999999999996, 3), (0.7, 0.001, 0.6769999999999999, -23)]
 )
-def test_a_quotient_that_rounds_over_an_edge_is_put_right(start: float, step: float, value: float, number: int) -> None:
+def test_a_quotient_that_rounds_over_an_edge_is_corrected(start: float, step: float, value: float, number: int) -> None:
     assert Lattice(start, step).below(value) == number

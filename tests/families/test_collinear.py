@@ -26,7 +26,7 @@ def test_a_regular_matrix_has_none() -> None:
     assert collinear_columns(np.eye(4) + 0.3) == ()
 
 
-def test_a_constant_column_is_one_by_itself() -> None:
+def test_a_constant_column_is_dependent_by_itself() -> None:
     assert collinear_columns(np.diag([1.0, 0.0, 2.0])) == (1,)
 
 
@@ -41,19 +41,19 @@ def test_the_error_names_columns_and_a_remedy() -> None:
 
 
 @pytest.mark.parametrize("bad", [covariance(), np.diag([1.0, 0.0]), np.array([[1.0, 2.0], [2.0, 1.0]])])
-def test_cholesky_refuses_what_has_no_inverse(bad: np.ndarray) -> None:
+def test_cholesky_refuses_singular_matrices(bad: np.ndarray) -> None:
     with pytest.raises(SingularCovarianceError):
         cholesky(np.stack([np.eye(len(bad)), bad]))
 
 
-def test_cholesky_factors_many_at_once() -> None:
+def test_cholesky_factors_many_matrices_at_once() -> None:
     matrices = np.stack([np.eye(3) + 0.5, np.diag([1e-200, 1.0, 1e200])])
     factors = cholesky(matrices)
     np.testing.assert_allclose(factors @ factors.transpose(0, 2, 1), matrices, rtol=1e-14)
     assert (np.triu(factors, 1) == 0).all()
 
 
-def test_a_variance_that_rounding_left_below_zero_is_that_of_a_constant() -> None:
+def test_a_variance_rounded_below_zero_counts_as_constant() -> None:
     below = np.diag([1.0, -2e-16])
     assert collinear_columns(below) == (1,)
     with pytest.raises(SingularCovarianceError):

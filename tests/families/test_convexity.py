@@ -68,7 +68,7 @@ def finite_on_an_interval(response: Response, y: np.ndarray) -> bool:
 @pytest.mark.parametrize(
     ("family", "y"), FAMILIES, ids=lambda value: repr(value) if not isinstance(value, np.ndarray) else ""
 )
-def test_convexity_is_declared_where_no_second_derivative_is_negative(family, y, name):
+def test_convexity_is_declared_if_no_second_derivative_is_negative(family, y, name):
     response = Response(family, link_from(name, family))
     seen = curvatures(response, y)
     convex = bool((seen >= -1e-9).all()) and finite_on_an_interval(response, y)
@@ -84,7 +84,7 @@ def test_power_links_of_any_exponent(family, y, exponent):
     assert response.is_convex == bool((curvatures(response, y) >= -1e-9).all())
 
 
-def test_the_tables_of_the_documentation_are_those_of_the_code():
+def test_tables_of_the_documentation_agree_with_the_code():
     families = {
         "Gaussian()": Gaussian(),
         "Bernoulli()": Bernoulli(),

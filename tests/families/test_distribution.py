@@ -36,7 +36,7 @@ NAMES = [repr(case[0]) for case in CASES]
 
 
 @pytest.mark.parametrize(("family", "parameters", "theirs", "x"), CASES, ids=NAMES)
-def test_scipy_says_the_same(family: f.Family, parameters: Any, theirs: Any, x: np.ndarray) -> None:
+def test_distributions_agree_with_scipy(family: f.Family, parameters: Any, theirs: Any, x: np.ndarray) -> None:
     ours = f.Distribution(family, parameters)
     log_density = theirs.logpmf if family.discrete else theirs.logpdf
     at = np.floor(x) if family.discrete else x
@@ -52,7 +52,7 @@ def test_scipy_says_the_same(family: f.Family, parameters: Any, theirs: Any, x: 
 
 
 @pytest.mark.parametrize(("family", "parameters", "theirs", "x"), CASES, ids=NAMES)
-def test_a_quantile_undoes_the_distribution_function(
+def test_quantiles_invert_the_distribution_function(
     family: f.Family, parameters: Any, theirs: Any, x: np.ndarray
 ) -> None:
     ours = f.Distribution(family, parameters)
@@ -107,7 +107,7 @@ def test_a_negative_binomial_of_infinite_r_is_a_poisson() -> None:
     np.testing.assert_array_equal(f.NegativeBinomial().variance_of(at), [3.0, 3.0])
 
 
-def test_classes() -> None:
+def test_distributions_of_classes() -> None:
     p = a([[0.2, 0.3, 0.5], [0.0, 0.0, 1.0]])
     rows = f.Distribution(f.Categorical(3), f.Categorical(3).at_mean(p))
     np.testing.assert_allclose(rows.density(2), [0.5, 1.0])
@@ -122,7 +122,7 @@ def test_classes() -> None:
     np.testing.assert_allclose(f.Categorical(3).unit_deviance(a([2, 2]), p), [-2 * np.log(0.5), 0.0])
 
 
-def test_ways_to_say_random_state() -> None:
+def test_random_state_accepts_seeds_and_generators() -> None:
     rows = f.Distribution(f.Poisson(), f.PoissonParameters(a([3.0])))
     for state in (np.random.default_rng(0), np.random.RandomState(0), None):
         assert rows.sample(2, state).shape == (2, 1)
@@ -144,7 +144,7 @@ def test_other_families_have_no_distribution_function_here(ask: str) -> None:
             getattr(rows, moment)
 
 
-def test_rows_come_one_by_one_and_end() -> None:
+def test_a_distribution_can_be_iterated_by_rows() -> None:
     rows = f.Distribution(f.Poisson(), f.PoissonParameters(a([3.0, 4.0])))
     assert [row.mean.tolist() for row in rows] == [[3.0], [4.0]]
     assert rows[-2].mean.tolist() == [3.0]
@@ -162,6 +162,6 @@ def test_rows_come_one_by_one_and_end() -> None:
     ],
     ids=lambda rows: rows.family.name,
 )
-def test_the_distribution_function_far_out_and_at_what_is_no_number(rows: f.Distribution) -> None:
+def test_the_distribution_function_in_the_tails_and_at_nan(rows: f.Distribution) -> None:
     for x, share in ((-np.inf, 0.0), (1e300, 1.0), (np.inf, 1.0), (np.nan, np.nan)):
         np.testing.assert_array_equal(rows.cdf(x), np.full(len(rows), share))

@@ -10,7 +10,7 @@ from mercer.families import Distribution, Poisson, PoissonParameters
 from mercer.families.base import as_generator, checked_count
 
 
-def test_every_way_to_say_a_random_state_fixes_the_draw() -> None:
+def test_every_form_of_random_state_fixes_the_sample() -> None:
     for make in (lambda: 3, lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)):
         one, other = (as_generator(make()).random(5) for _ in range(2))
         np.testing.assert_array_equal(one, other)
@@ -18,7 +18,7 @@ def test_every_way_to_say_a_random_state_fixes_the_draw() -> None:
     assert as_generator(given) is given
 
 
-def test_a_random_state_goes_on_where_it_was() -> None:
+def test_a_random_state_continues_its_sequence() -> None:
     state = np.random.RandomState(0)
     assert as_generator(state).random() != as_generator(state).random()
 

@@ -39,7 +39,7 @@ CASES: list[tuple[f.Family, Any]] = [
 
 
 @pytest.mark.parametrize(("family", "parameters"), CASES, ids=[repr(case[0]) for case in CASES])
-def test_a_sample_gives_its_parameters_back(family: f.Family, parameters: Any) -> None:
+def test_a_fit_to_a_sample_recovers_its_parameters(family: f.Family, parameters: Any) -> None:
     draws = family.sample(parameters, N, np.random.default_rng(5))
     rows = np.concatenate([draws[:, 0], draws[:, 1]])
     groups = np.repeat(np.arange(2, dtype=np.int32), N)
@@ -51,8 +51,8 @@ def test_a_sample_gives_its_parameters_back(family: f.Family, parameters: Any) -
 
 
 @pytest.mark.parametrize(("family", "parameters"), CASES, ids=[repr(case[0]) for case in CASES])
-def test_what_was_never_observed_has_no_parameters(family: f.Family, parameters: Any) -> None:
-    """NaN, in a group of its own and beside one that was seen; a prior of no strength adds nothing."""
+def test_groups_without_observations_have_nan_parameters(family: f.Family, parameters: Any) -> None:
+    """Parameters are NaN, in a group alone and next to an observed one; a prior of strength zero adds nothing."""
     if family.statistic == "levels":
         pytest.skip("levels are known once they are seen")
     rows = family.sample(parameters, 50, np.random.default_rng(5))[:, 0].astype(float)

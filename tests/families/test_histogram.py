@@ -1,4 +1,4 @@
-"""The histogram: where its edges come from, and what lies on and beyond them."""
+"""The histogram: its edges, and values on and beyond them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mercer import families as f
 from mercer._errors import EmptyDataError
 
 
-def test_bins_are_numpys() -> None:
+def test_bins_agree_with_numpy() -> None:
     x = np.random.default_rng(0).normal(size=300)
     histogram = f.Histogram(bins=7).with_edges_from(x)
     counts, edges = np.histogram(x, 7)
@@ -29,7 +29,7 @@ def test_a_constant_column_still_has_bins(value: float) -> None:
     assert histogram.edges[0] < value < histogram.edges[-1]
 
 
-def test_edges_make_a_value() -> None:
+def test_histograms_are_compared_by_their_edges() -> None:
     one, other = f.Histogram(np.array([0.0, 1.0])), f.Histogram((0.0, 1.0))
     assert one == other
     assert hash(one) == hash(other)
@@ -51,7 +51,7 @@ def test_edges_must_be_known_before_use_and_need_data() -> None:
         f.Histogram(4).with_edges_from(np.array([np.nan]))
 
 
-def test_draws_fill_the_bins() -> None:
+def test_samples_fall_into_bins_with_their_probabilities() -> None:
     histogram = f.Histogram([0.0, 1.0, 3.0])
     draws = histogram.sample(f.CategoricalParameters(np.array([0.25, 0.75])), 20_000, np.random.default_rng(0))
     assert draws.min() >= 0.0

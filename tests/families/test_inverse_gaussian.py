@@ -15,7 +15,7 @@ a = np.array
 
 
 @pytest.mark.parametrize(("mean", "shape"), [(1.0, 1.0), (3.0, 0.05), (0.01, 200.0), (5.0, 1e6)])
-def test_distribution_function_and_quantiles_are_scipys(mean: float, shape: float) -> None:
+def test_distribution_function_and_quantiles_agree_with_scipy(mean: float, shape: float) -> None:
     theirs = stats.invgauss(mean / shape, scale=shape)
     q = a([1e-6, 0.1, 0.5, 0.9, 0.999])
     x = f.InverseGaussian().quantile(q, f.InverseGaussianParameters(np.full(5, mean), np.full(5, shape)))
@@ -25,7 +25,7 @@ def test_distribution_function_and_quantiles_are_scipys(mean: float, shape: floa
     np.testing.assert_allclose(f.InverseGaussian().cdf(x, at), theirs.cdf(x), rtol=1e-8)
 
 
-def test_a_large_shape_overflows_nowhere() -> None:
+def test_a_large_shape_does_not_overflow() -> None:
     """e^(2λ/μ) alone is infinite."""
     at = f.InverseGaussianParameters(a(1.0), a(1e8))
     np.testing.assert_allclose(
@@ -40,7 +40,7 @@ def test_quantiles_outside_0_to_1() -> None:
     np.testing.assert_array_equal(q, [0.0, np.inf, np.nan, np.nan])
 
 
-def test_the_fit_is_scipys() -> None:
+def test_the_fit_agrees_with_scipy() -> None:
     x = f.InverseGaussian().sample(f.InverseGaussianParameters(a(2.0), a(3.0)), 500, np.random.default_rng(0))
     t = f.InverseGaussian().sufficient(x)
     mean, shape = f.InverseGaussian().fit(SimpleNamespace(weight=a(500.0), mean=t.mean(axis=0)))

@@ -10,7 +10,7 @@ from mercer import families as f
 CERTAIN = np.array([[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]])
 
 
-def test_probability_zero_is_minus_infinity_when_hit_and_nothing_when_not() -> None:
+def test_probability_zero_has_log_density_minus_infinity_and_no_nan() -> None:
     parameters = f.CategoricalParameters(CERTAIN)
     density = f.Categorical().log_density(np.arange(3)[:, None], parameters)
     np.testing.assert_allclose(np.exp(density).T, CERTAIN)
@@ -24,13 +24,13 @@ def test_codes_broadcast_against_the_classes() -> None:
 
 
 @pytest.mark.parametrize("family", [f.Categorical(3), f.Histogram([0.0, 1.0, 2.0, 3.0])])
-def test_the_natural_form_survives_probability_zero(family: f.Family) -> None:
+def test_the_natural_form_permits_probability_zero(family: f.Family) -> None:
     parameters = f.CategoricalParameters(CERTAIN)
     assert family.log_partition(family.natural(parameters)) == pytest.approx(0.0)
     np.testing.assert_allclose(family.from_natural(family.natural(parameters)).probabilities, CERTAIN)
 
 
-def test_draws_have_the_probabilities_and_never_hit_zero() -> None:
+def test_samples_have_the_probabilities_and_never_a_level_of_probability_zero() -> None:
     draws = f.Categorical().sample(f.CategoricalParameters(CERTAIN), 40_000, np.random.default_rng(0))
     assert draws.shape == (40_000, 2)
     shares = np.stack([np.bincount(draws[:, k], minlength=3) for k in range(2)]) / 40_000

@@ -24,7 +24,7 @@ means = st.floats(1e-3, 0.999)
 @pytest.mark.parametrize("name", ALL)
 @settings(max_examples=30)
 @given(mean=means)
-def test_a_link_and_its_inverse_undo_each_other(name: str, mean: float) -> None:
+def test_a_link_and_its_inverse_cancel(name: str, mean: float) -> None:
     link = ALL[name]
     eta = link.forward(np.array([mean]))
     np.testing.assert_allclose(link.inverse(eta), mean, rtol=1e-12)
@@ -48,7 +48,7 @@ def test_the_curves_are_derivatives_of_each_other(name: str, curve: str, mean: f
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_three_curves_belong_to_one_mean(name: str) -> None:
+def test_mean_slope_and_curvature_are_consistent(name: str) -> None:
     link, mean = ALL[name], np.array([1e-6, 0.2, 0.5, 0.9, 1 - 1e-6])
     eta = link.forward(mean)
     np.testing.assert_allclose(link.mean_curve(eta).value, mean, rtol=1e-9)
@@ -62,7 +62,7 @@ def test_the_three_curves_belong_to_one_mean(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHARES)
 @pytest.mark.parametrize("eta", [-1e300, -800.0, -40.0, 0.0, 40.0, 800.0, 1e300])
-def test_far_out_nothing_is_nan_and_nothing_warns(name: str, eta: float) -> None:
+def test_extreme_predictors_give_neither_nan_nor_warnings(name: str, eta: float) -> None:
     for curve in ("mean_curve", "log_curve", "log_rest_curve"):
         assert not np.isnan(getattr(ALL[name], curve)(np.array([eta]))).any()
 
@@ -76,7 +76,7 @@ def decimal_log_probabilities(name: str, eta: Decimal) -> tuple[Decimal, Decimal
 
 @pytest.mark.parametrize("name", ["logit", "cloglog"])
 @pytest.mark.parametrize("eta", [-700.5, -60.0, -5.0, -0.1, 0.3, 1.5, 2.5])
-def test_logarithms_of_both_chances_have_all_digits(name: str, eta: float) -> None:
+def test_logarithms_of_both_probabilities_have_all_digits(name: str, eta: float) -> None:
     with localcontext(prec=700):
         log_p, log_q = decimal_log_probabilities(name, Decimal(eta))
         expected = float(log_p), float(log_q)
@@ -107,7 +107,7 @@ def test_a_cauchits_tails_are_those_of_a_cauchy() -> None:
 
 
 @pytest.mark.parametrize("name", ["inverse", "inverse_squared", "sqrt", "power", "log odds"])
-def test_an_eta_without_a_mean_has_none(name: str) -> None:
+def test_a_predictor_outside_the_domain_has_no_mean(name: str) -> None:
     link = ALL[name]
     outside = -1.0 if link.predictors[0] == 0 else 1.0
     assert np.isnan(link.log_curve(np.array([outside])).value).all()
@@ -122,7 +122,7 @@ def test_power_links_have_names() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_link_is_a_value(name: str) -> None:
+def test_links_are_compared_by_value(name: str) -> None:
     link = ALL[name]
     assert pickle.loads(pickle.dumps(link)) == link
     assert hash(pickle.loads(pickle.dumps(link))) == hash(link)
@@ -150,14 +150,14 @@ def test_the_canonical_link(family: f.Family, name: str) -> None:
     assert link_from("canonical", family).name == name
 
 
-def test_a_link_by_name_or_as_itself() -> None:
+def test_links_are_given_by_name_or_as_objects() -> None:
     for name, link in LINKS.items():
         assert link_from(name, f.Poisson()) is link
     assert link_from(f.SQRT, f.Poisson()) is f.SQRT
 
 
 @pytest.mark.parametrize("wrong", [None, 3, ["log"]])
-def test_what_is_no_link_is_answered_with_the_known_ones(wrong: object) -> None:
+def test_an_invalid_link_is_refused_with_the_known_names(wrong: object) -> None:
     with pytest.raises(LinkError, match="identity, log, logit, probit"):
         link_from(wrong, f.Poisson())
 

@@ -30,7 +30,7 @@ print(json.dumps([total, sum(losses.slopes.dispatcher.stats.cache_hits.values())
 """
 
 
-def test_every_loss_has_its_row() -> None:
+def test_every_loss_has_a_row_function() -> None:
     assert {type(loss) for loss in EVERY} == set(loss_loops.ROW_OF_LOSS)
 
 
@@ -56,7 +56,7 @@ def test_weights_multiply(loss: object) -> None:
     assert loss_loops.total(loss, y, eta, weight) == pytest.approx(total, rel=1e-14)
 
 
-def test_slopes_may_be_written_over_eta() -> None:
+def test_slopes_may_overwrite_eta() -> None:
     y, eta = np.ones(5), np.linspace(-1, 1, 5)
     first, second = np.empty(5), np.empty(5)
     expected = loss_loops.slopes(loss_loops.PoissonLog(), y, eta, NONE, first, second)
@@ -66,7 +66,7 @@ def test_slopes_may_be_written_over_eta() -> None:
     np.testing.assert_array_equal(eta, second)
 
 
-def test_another_constant_is_found_in_the_cache(tmp_path: Path) -> None:
+def test_a_loss_with_another_constant_is_loaded_from_the_cache(tmp_path: Path) -> None:
     """The type of a loss decides what is compiled, not its value, and the next process need not compile."""
 
     def run(power: float) -> list[float]:

@@ -9,7 +9,7 @@ from mercer.families.multivariate import distinct_patterns
 
 
 @pytest.mark.parametrize("columns", [0, 1, 7, 64, 65, 130])
-def test_every_row_has_its_pattern_and_no_pattern_is_there_twice(columns: int) -> None:
+def test_every_row_has_its_pattern_and_patterns_are_distinct(columns: int) -> None:
     mask = np.random.default_rng(0).random((200, columns)) < 0.5
     patterns, which = distinct_patterns(np.vstack([mask, mask]))
     np.testing.assert_array_equal(patterns[which], np.vstack([mask, mask]))

@@ -20,7 +20,7 @@ def test_fractional_counts_have_a_coefficient_by_gamma() -> None:
     assert f.Multinomial().log_density(x, P)[0] == pytest.approx(expected, rel=1e-13)
 
 
-def test_a_word_of_probability_zero_matters_only_where_it_is_counted() -> None:
+def test_a_word_of_probability_zero_matters_only_if_it_occurs() -> None:
     density = f.Multinomial().log_density(np.array([[[1, 2, 0]], [[0, 2, 1]]]), P)
     assert density.shape == (2, 2)
     assert density[0, 1] == -np.inf
@@ -37,13 +37,13 @@ def test_an_empty_row_is_certain() -> None:
     np.testing.assert_array_equal(f.Multinomial().log_density(np.zeros(3), P), [0.0, 0.0])
 
 
-def test_the_support() -> None:
+def test_the_support_is_checked() -> None:
     rows = np.array([[1.0, 2.0, 0.0], [-1.0, 2.0, 2.0], [np.inf, 0.0, 0.0], [1.0, 1.0, 2.0]])
     np.testing.assert_array_equal(f.Multinomial().outside(rows), [False, True, True, False])
     np.testing.assert_array_equal(f.Multinomial(3).outside(rows), [False, True, True, True])
 
 
-def test_the_fit_weighs_words_not_rows() -> None:
+def test_the_fit_weights_words_and_not_rows() -> None:
     rows = np.array([[1.0, 0.0], [0.0, 9.0]])
     statistic = SimpleNamespace(weight=np.array([2.0]), mean=rows.mean(axis=0)[None])
     np.testing.assert_allclose(f.Multinomial().fit(statistic).probabilities, [[0.1, 0.9]])

@@ -41,11 +41,11 @@ def test_rows_may_pair_with_classes() -> None:
     np.testing.assert_array_equal(NORMAL.log_density(x, parameters), np.diagonal(all_pairs))
 
 
-def test_an_infinite_entry_is_outside() -> None:
+def test_an_infinite_entry_is_outside_the_support() -> None:
     assert (NORMAL.log_density(np.array([np.inf, 0.0, np.nan]), two_classes()) == -np.inf).all()
 
 
-def test_independent_columns_are_gaussians() -> None:
+def test_independent_columns_agree_with_gaussians() -> None:
     x, mean, variance = np.array([0.3, -2.0]), np.array([1.0, 0.5]), np.array([2.0, 0.1])
     ours = NORMAL.log_density(x, f.MultivariateGaussianParameters(mean, np.diag(variance)))
     assert ours == pytest.approx(f.Gaussian().log_density(x, f.GaussianParameters(mean, variance)).sum(), rel=1e-13)
@@ -60,7 +60,7 @@ def test_scales_of_columns_do_not_make_a_matrix_singular() -> None:
     assert NORMAL.log_density(x * scale, scaled) == pytest.approx(unscaled - np.log(scale).sum(), rel=1e-12)
 
 
-def test_a_prior_joins_as_if_its_observations_had_been_seen() -> None:
+def test_a_prior_acts_like_additional_observations() -> None:
     rng = np.random.default_rng(0)
     real, imagined = rng.normal(3.0, 2.0, size=(40, 2)), rng.normal(-1.0, 0.5, size=(10, 2))
     statistic = SimpleNamespace(

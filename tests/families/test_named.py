@@ -22,13 +22,13 @@ def test_every_family_is_found_by_its_name() -> None:
     assert all(f.family_from(name).name == name for name in FAMILIES)
 
 
-def test_a_family_stands_for_itself() -> None:
+def test_a_family_object_is_returned_unchanged() -> None:
     family = f.Gaussian(variance=2.0)
     assert f.family_from(family) is family
 
 
 @pytest.mark.parametrize("wrong", [3, None, ["poisson"]])
-def test_what_is_no_family_is_answered_with_the_known_ones(wrong: object) -> None:
+def test_an_invalid_family_is_refused_with_the_known_names(wrong: object) -> None:
     with pytest.raises(FamilyError, match="bernoulli, beta, categorical"):
         f.family_from(wrong)
 
@@ -54,7 +54,7 @@ def test_only_families_of_a_response_are_offered_for_one() -> None:
 
 
 @pytest.mark.parametrize("name", sorted({*FAMILIES} - {*RESPONSES}))
-def test_other_families_are_no_response(name: str) -> None:
+def test_families_without_a_response_are_refused(name: str) -> None:
     for family in (name, FAMILIES[name]()):
         with pytest.raises(FamilyError, match=r"does not describe a response; .* poisson, tweedie"):
             f.response_family_from(family)
@@ -85,7 +85,7 @@ LINKED = [
 
 
 @pytest.mark.parametrize(("family", "mean"), LINKED, ids=[repr(case[0]) for case in LINKED])
-def test_a_link_and_its_inverse_undo_each_other(family: f.Family, mean: np.ndarray) -> None:
+def test_a_link_and_its_inverse_cancel(family: f.Family, mean: np.ndarray) -> None:
     np.testing.assert_allclose(family.link.inverse(family.link.forward(mean)), mean, rtol=1e-9)
     assert repr(family.link).startswith("<link ")
 

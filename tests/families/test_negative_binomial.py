@@ -16,7 +16,7 @@ FREE = f.NegativeBinomial()
 
 
 def counts_of(*columns: np.ndarray) -> SimpleNamespace:
-    """A stand-in for the statistic of one group."""
+    """Substitute for the statistic of one group."""
     histograms = [np.unique(column, return_counts=True) for column in columns]
     return SimpleNamespace(
         weight=np.array([[float(len(column)) for column in columns]]),
@@ -50,7 +50,7 @@ def test_sample_and_fit() -> None:
 
 
 @pytest.mark.parametrize("column", [np.zeros(5), np.full(9, 4), np.array([0, 1, 1, 0]), np.arange(3) + 1000])
-def test_counts_that_vary_no_more_than_a_poissons_are_one(column: np.ndarray) -> None:
+def test_counts_without_overdispersion_are_poisson(column: np.ndarray) -> None:
     fitted = FREE.fit(counts_of(column))
     assert fitted.r[0, 0] == np.inf
     assert fitted.mean[0, 0] == column.mean()
@@ -68,7 +68,7 @@ def test_barely_overdispersed_counts_have_a_large_r() -> None:
     assert found(28 / 30 + 1e-3) < found(28 / 30 + 1e-5) < found(28 / 30 + 1e-7) < np.inf
 
 
-def test_overdispersion_that_rounding_hides_is_none() -> None:
+def test_overdispersion_below_rounding_is_zero() -> None:
     """Counts about 1e9 with a variance 1e-8 above a Poisson's: every θ that is not too large looks too large."""
     mean, away, excess = 1e9, 5e8, 1e-8
     values = np.array([mean - away, mean, mean + away])
@@ -113,7 +113,7 @@ def test_mean_zero_is_certain() -> None:
     np.testing.assert_array_equal(FREE.log_density(np.array([[0], [1]]), parameters), [[0.0, 0.0], [-np.inf, -np.inf]])
 
 
-def test_a_prior_of_thousands_is_imagined_in_few_counts() -> None:
+def test_a_prior_with_a_large_mean_is_represented_by_few_counts() -> None:
     """Runs of counts, imagined at their middle, have the mean and all but the variance within."""
     counts, shares = _imagined_counts(f.NegativeBinomialParameters(np.array(5e4), np.array(2.0)))
     assert len(counts) < 50_000

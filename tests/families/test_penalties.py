@@ -38,7 +38,7 @@ def test_an_elastic_net_mixes_both(beta: np.ndarray, strength: float, ratio: flo
     assert value(f.ElasticNet(strength, l1_ratio=ratio)) == pytest.approx(mixed)
 
 
-def test_one_strength_and_mean_for_each_coefficient() -> None:
+def test_strengths_and_means_may_differ_by_coefficient() -> None:
     penalty = f.L2(np.array([1.0, 0.0, 4.0]), mean=np.array([0.0, 5.0, 1.0]))
     assert penalty.strengths(3).value(np.array([2.0, -9.0, 0.0])) == 2.0 + 0.0 + 2.0
     l1, l2, mean = penalty.strengths(3)
@@ -47,7 +47,7 @@ def test_one_strength_and_mean_for_each_coefficient() -> None:
     assert mean.tolist() == [0.0, 5.0, 1.0]
 
 
-def test_what_is_smooth_and_what_is_nothing() -> None:
+def test_penalties_are_classified_as_smooth_or_absent() -> None:
     assert f.L2().strengths(2).smooth
     assert not f.ElasticNet().strengths(2).smooth
     assert f.ElasticNet(l1_ratio=0.0).strengths(2).smooth
@@ -57,12 +57,12 @@ def test_what_is_smooth_and_what_is_nothing() -> None:
 
 
 @pytest.mark.parametrize("strength", [-1.0, np.nan, np.inf, np.array([1.0, -2.0])])
-def test_a_strength_is_not_negative(strength: float) -> None:
+def test_a_negative_strength_is_refused(strength: float) -> None:
     with pytest.raises(PenaltyError, match="must be 0 or more"):
         f.L2(strength).strengths(2)
 
 
-def test_a_mean_is_finite_and_arrays_fit() -> None:
+def test_infinite_means_and_wrong_shapes_are_refused() -> None:
     with pytest.raises(PenaltyError, match="must be finite"):
         f.L1(mean=np.nan).strengths(2)
     with pytest.raises(PenaltyError, match=r"strength of L2 has shape \(3,\), but there are 2 coefficients"):
@@ -83,7 +83,7 @@ def test_penalties_by_name() -> None:
 
 
 @pytest.mark.parametrize("wrong", [3, ["l2"]])
-def test_what_is_no_penalty_is_answered_with_the_known_ones(wrong: object) -> None:
+def test_an_invalid_penalty_is_refused_with_the_known_names(wrong: object) -> None:
     with pytest.raises(PenaltyError, match="l1, l2, elasticnet"):
         f.penalty_from(wrong)
 

@@ -59,7 +59,7 @@ def test_the_poissons_conjugate_prior_is_a_gamma() -> None:
     np.testing.assert_allclose(np.ptp(imagined - gamma), 0.0, atol=1e-12)
 
 
-def test_a_prior_joins_moments_as_if_its_observations_had_been_seen() -> None:
+def test_a_prior_of_moments_acts_like_additional_observations() -> None:
     rng = np.random.default_rng(0)
     real, imagined = rng.normal(3.0, 2.0, size=40), rng.normal(-1.0, 0.5, size=10)
     statistic = SimpleNamespace(weight=a(40.0), mean=real.mean(), variance=real.var())
@@ -105,6 +105,6 @@ def test_a_prior_gives_constant_data_a_fit() -> None:
 
 
 @pytest.mark.parametrize("strength", [-1.0, np.nan, np.inf, a([1.0, -2.0])])
-def test_a_prior_is_as_strong_as_some_number_of_observations(strength: Any) -> None:
+def test_the_strength_of_a_prior_is_a_number_of_observations(strength: Any) -> None:
     with pytest.raises(ValueError, match="0 or more"):
         f.Poisson().prior(strength, rate=1.0)

@@ -73,7 +73,7 @@ def test_slopes_are_the_derivatives_of_the_loss(response: f.Response, y: list[fl
 
 
 @pytest.mark.parametrize(("response", "y", "means"), pairs())
-def test_the_curvature_expected_is_the_one_observed_where_the_response_is_its_mean(
+def test_expected_and_observed_curvature_agree_if_the_response_is_its_mean(
     response: f.Response, y: list[float], means: list[float]
 ) -> None:
     """The part that differs is proportional to y − μ; with a canonical link it is 0 everywhere."""
@@ -95,7 +95,7 @@ def test_the_loss_is_half_the_unit_deviance(response: f.Response, y: list[float]
 
 
 @pytest.mark.parametrize(("family", "y", "means"), FAMILIES, ids=[repr(case[0]) for case in FAMILIES])
-def test_a_perfect_fit_costs_nothing_and_its_neighbour_half_a_square(
+def test_a_perfect_fit_has_loss_zero_and_a_small_error_half_its_square(
     family: f.Family, y: list[float], means: list[float]
 ) -> None:
     mean = np.array(means)
@@ -109,7 +109,7 @@ EXTREME = np.array([-800.0, -700.0, -40.0, 40.0, 700.0, 800.0])
 
 
 @pytest.mark.parametrize(("family", "link"), [(c[0], link) for c in FAMILIES for link in LINKS.values()])
-def test_no_eta_has_a_nan_or_negative_loss(family: f.Family, link: f.Link) -> None:
+def test_losses_are_never_nan_or_negative(family: f.Family, link: f.Link) -> None:
     y = np.array([1.0])
     response = f.Response(family, link)
     for eta in [*EXTREME, -1e300, -1e-150, 0.0, 1e-150, 1e10, 1e300]:
@@ -120,7 +120,7 @@ def test_no_eta_has_a_nan_or_negative_loss(family: f.Family, link: f.Link) -> No
             assert first[0] == second[0] == 0
 
 
-def test_a_certain_class_costs_nothing_and_its_opposite_eta() -> None:
+def test_a_certain_class_has_loss_zero_and_its_opposite_loss_eta() -> None:
     response = f.Response(f.Bernoulli(), f.LOGIT)
     eta = np.array([800.0, 800.0, -800.0, -800.0])
     y = np.array([1.0, 0.0, 1.0, 0.0])
@@ -164,13 +164,13 @@ def test_an_eta_without_a_mean_has_infinite_loss_and_no_slope(response: f.Respon
     np.testing.assert_array_equal(np.isinf(response.losses(y, both)), [False, True])
     assert response.loss(y, both) == np.inf
     assert not response.unbounded
-    # a row of weight 0 is no row
+    # a row of weight 0 has no effect
     weight = np.array([2.0, 0.0])
     assert response.slopes(y, both, weight).loss == pytest.approx(2 * response.loss(y[:1], both[:1]))
     assert response.loss(y, both, weight) == pytest.approx(2 * response.loss(y[:1], both[:1]))
 
 
-def test_which_pairs_have_a_mean_everywhere() -> None:
+def test_pairs_of_family_and_link_with_a_mean_everywhere() -> None:
     everywhere = [
         (f.Gaussian(), f.IDENTITY),
         (f.Gaussian(), f.LOG),
@@ -182,13 +182,13 @@ def test_which_pairs_have_a_mean_everywhere() -> None:
     assert all(f.Response(*pair).unbounded for pair in everywhere)
 
 
-def test_a_link_of_a_binomial_is_one_of_its_share() -> None:
+def test_a_link_of_a_binomial_applies_to_its_share() -> None:
     response = f.Response(f.Binomial(10), f.LOGIT)
     np.testing.assert_allclose(response.mean(np.array([0.0])), 5.0)
     np.testing.assert_allclose(response.predictor(np.array([5.0])), 0.0)
 
 
-def test_shares_weighted_by_their_trials_are_counts() -> None:
+def test_shares_weighted_by_trials_agree_with_counts() -> None:
     rng = np.random.default_rng(0)
     y, eta = rng.integers(0, 11, 20).astype(float), rng.normal(size=20)
     counts = f.Response(f.Binomial(10), f.PROBIT).slopes(y, eta)
@@ -241,7 +241,7 @@ def test_compiled_and_plain_slopes_agree(family: f.Family, link: f.Link, respons
     assert response.loss(y, eta, weight) == pytest.approx(ours.loss, rel=1e-13)
 
 
-def test_missing_eta_is_not_hidden() -> None:
+def test_nan_in_eta_is_propagated() -> None:
     for family in (f.Poisson(), f.InverseGaussian()):
         assert np.isnan(f.Response(family, f.LOG).slopes(np.ones(2), np.array([0.0, np.nan])).loss)
 
@@ -256,14 +256,14 @@ def test_slopes_of_read_only_strided_and_integer_arrays() -> None:
     np.testing.assert_array_equal(eta, np.linspace(-1, 1, 16)[::2])
 
 
-def test_no_rows_cost_nothing() -> None:
+def test_the_loss_of_no_rows_is_zero() -> None:
     for link in (f.LOG, f.SQRT):
         loss, first, second = f.Response(f.Poisson(), link).slopes(np.zeros(0), np.zeros(0))
         assert loss == 0
         assert first.shape == second.shape == (0,)
 
 
-def test_a_response_is_a_value() -> None:
+def test_responses_are_compared_by_value() -> None:
     response = f.Response(f.Tweedie(1.5), link_from("canonical", f.Tweedie(1.5)))
     assert pickle.loads(pickle.dumps(response)) == response
 
@@ -303,11 +303,11 @@ def test_a_response_outside_the_support_is_named(family: f.Family, value: float,
         (f.Bernoulli(), [0.0, 1.0]),
     ],
 )
-def test_what_can_be_a_response(family: f.Family, y: list[float]) -> None:
+def test_families_that_describe_a_response(family: f.Family, y: list[float]) -> None:
     family.refuse_response(np.array(y))
 
 
-def test_a_rate_has_a_likelihood_though_no_probability() -> None:
+def test_a_rate_has_a_likelihood_but_no_probability() -> None:
     at = f.Poisson().at_mean(np.array([2.0, 2.0]))
     likelihood = f.Poisson().log_likelihood(np.array([3.0, 2.5]), at)
     assert likelihood[0] == f.Poisson().log_density(np.array([3.0]), at)[0]
@@ -315,7 +315,7 @@ def test_a_rate_has_a_likelihood_though_no_probability() -> None:
 
 
 @pytest.mark.parametrize("family", [f.Beta(), f.Histogram([0.0, 1.0]), f.Exponential(), f.LogNormal()])
-def test_a_family_that_is_no_response_says_what_is(family: f.Family) -> None:
+def test_a_family_without_a_response_is_refused_with_alternatives(family: f.Family) -> None:
     with pytest.raises(TypeError, match="poisson, gamma, inverse_gaussian"):
         family.unit_variance(np.ones(1))
     with pytest.raises(TypeError, match="does not describe a response"):
@@ -331,7 +331,7 @@ def test_known_dispersions() -> None:
     assert f.Tweedie(1.5, dispersion=0.3).known_dispersion == 0.3
 
 
-def test_statsmodels_has_the_same_deviances() -> None:
+def test_deviances_agree_with_statsmodels() -> None:
     theirs = pytest.importorskip("statsmodels.genmod.families")
     y, mean = np.array([0.4, 1.0, 3.0]), np.array([0.9, 2.0, 2.5])
     for ours, other in [
@@ -354,7 +354,7 @@ def test_the_canonical_link_of_a_gamma_of_known_shape() -> None:
 
 
 @pytest.mark.parametrize(("family", "link"), [(f.Poisson(), "log"), (f.Poisson(), "sqrt"), (f.Binomial(7), "probit")])
-def test_tensors_have_the_slopes_and_means_of_arrays(family: f.Family, link: str) -> None:
+def test_slopes_and_means_of_tensors_agree_with_arrays(family: f.Family, link: str) -> None:
     """For losses that are implemented for tensors, and for others."""
     torch = pytest.importorskip("torch")
     response = f.Response(family, LINKS[link])
@@ -372,7 +372,7 @@ def test_tensors_have_the_slopes_and_means_of_arrays(family: f.Family, link: str
 
 @pytest.mark.parametrize("family", [f.Poisson(), f.Gamma(), f.InverseGaussian(), f.Tweedie(1.5)], ids=str)
 @pytest.mark.parametrize("weight", [None, np.array([1.0, 0.0, 2.0, 0.5])], ids=["unweighted", "weighted"])
-def test_the_level_beside_offsets_has_no_slope(family: f.Family, weight: Any) -> None:
+def test_the_slope_vanishes_at_the_optimal_level_with_offsets(family: f.Family, weight: Any) -> None:
     y, offset = np.array([0.3, 1.0, 6.5, 2.0]), np.array([-3.0, 0.0, 2.0, 5.0])
     level = family.row_loss.level(y, offset, weight, f.LOG)
     slope = f.Response(family, f.LOG).slopes(y, level + offset, weight).first

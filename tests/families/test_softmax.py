@@ -26,7 +26,7 @@ def problem(seed: int, reference: int | None = None) -> tuple[f.SoftmaxResponse,
 @pytest.mark.parametrize("reference", [None, 0, 1, 2])
 @settings(max_examples=25)
 @given(seed=seeds)
-def test_loss_and_slopes_are_those_of_the_probabilities(reference: int | None, seed: int) -> None:
+def test_loss_and_slopes_agree_with_the_probabilities(reference: int | None, seed: int) -> None:
     response, codes, eta = problem(seed, reference)
     weight = np.random.default_rng(seed).random(30)
     expected = -response.log_probabilities(eta)[np.arange(30), codes] @ weight
@@ -50,7 +50,7 @@ def test_slopes_are_the_derivatives_of_the_loss(reference: int | None) -> None:
         assert difference / 2e-6 == pytest.approx(slopes[i, c], abs=1e-7)
 
 
-def test_eta_is_where_the_slopes_are_written() -> None:
+def test_slopes_overwrite_eta() -> None:
     response, codes, eta = problem(0)
     _, slopes = response.slopes(codes, eta)
     assert slopes is eta
@@ -67,7 +67,7 @@ def test_the_reference_class_takes_the_differences_of_the_symmetric_predictors()
     assert reference.loss(codes, differences) == pytest.approx(symmetric.loss(codes, eta), rel=1e-12)
 
 
-def test_two_classes_are_a_bernoulli() -> None:
+def test_two_classes_agree_with_bernoulli() -> None:
     rng = np.random.default_rng(0)
     y, eta = rng.integers(0, 2, 20), rng.normal(size=20) * 30
     loss, slopes = f.SoftmaxResponse(2, reference=0).slopes(y, eta[:, None].copy())
@@ -95,13 +95,13 @@ def test_ties_and_a_single_column() -> None:
     np.testing.assert_allclose(slopes, [[0.5], [-0.5]])
 
 
-def test_missing_predictors_are_not_hidden() -> None:
+def test_nan_in_predictors_is_propagated() -> None:
     loss, _ = f.SoftmaxResponse(3).slopes(np.array([0]), np.array([[0.0, np.nan, 1.0]]))
     assert np.isnan(loss)
 
 
 @pytest.mark.parametrize("reference", [None, 0, 2])
-def test_tensors_have_the_loss_slopes_and_probabilities_of_arrays(reference: int | None) -> None:
+def test_loss_slopes_and_probabilities_of_tensors_agree_with_arrays(reference: int | None) -> None:
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     response = f.SoftmaxResponse(4, reference)

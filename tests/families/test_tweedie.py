@@ -70,7 +70,7 @@ def test_the_compound_density_has_all_digits(power: float, mean: float, phi: flo
 
 @pytest.mark.parametrize("power", [1.05, 1.5, 1.9])
 @pytest.mark.parametrize("phi", [0.01, 1.0, 30.0])
-def test_density_and_distribution_function_belong_together(power: float, phi: float) -> None:
+def test_the_density_is_the_derivative_of_the_distribution_function(power: float, phi: float) -> None:
     family, at = f.Tweedie(power), f.TweedieParameters(a(2.0), a(phi))
     number = 2.0 ** (2 - power) / (phi * (2 - power))
     assert float(family.cdf(a(0.0), at)) == pytest.approx(np.exp(-number), rel=1e-12)
@@ -84,7 +84,7 @@ def test_density_and_distribution_function_belong_together(power: float, phi: fl
     assert family.cdf(a([-1.0, np.inf]), at).tolist() == [0.0, pytest.approx(1.0, abs=1e-14)]
 
 
-def test_where_the_number_is_large_a_sum_over_few_terms_is_the_sum() -> None:
+def test_a_sum_over_few_terms_suffices_for_a_large_rate() -> None:
     """λ = 10⁸ variables: the sum is normal to four digits, with the same density on both sides of a change of step."""
     phi = 1e-8
     at = f.TweedieParameters(a(1.0), a(phi))
@@ -130,7 +130,7 @@ def test_the_dispersion_is_found(power: float) -> None:
         assert f.Tweedie(power).log_density(x, f.TweedieParameters(mean, other * dispersion)).sum() < best
 
 
-def test_data_without_spread_have_no_dispersion() -> None:
+def test_constant_data_have_no_dispersion() -> None:
     statistic = SimpleNamespace(weight=np.full((1, 1), 3.0), histogram=lambda group, column: (a([2.0]), a([3.0])))
     with pytest.raises(DegenerateDataError, match="without spread"):
         f.Tweedie(1.5).fit(statistic)
@@ -169,7 +169,7 @@ def test_supports() -> None:
 
 
 @pytest.mark.parametrize("dispersion", [1e-15, 1e-18, 1e-40, 1e-200])
-def test_hardly_dispersed_a_tweedie_is_normal(dispersion: float) -> None:
+def test_a_tweedie_of_small_dispersion_is_nearly_normal(dispersion: float) -> None:
     at = f.TweedieParameters(a([1.7]), a([dispersion]))
     expected = -0.5 * np.log(2 * np.pi * dispersion * 1.7**1.5)
     np.testing.assert_allclose(f.Tweedie(1.5).log_density(a([1.7]), at), expected, rtol=1e-13)
@@ -180,7 +180,7 @@ def test_a_value_far_beyond_the_mean_has_a_log_density() -> None:
     np.testing.assert_allclose(f.Tweedie(1.5).log_density(a([1e300]), at), -4e300, rtol=1e-12)
 
 
-def test_with_a_known_dispersion_sums_are_all_a_fit_needs() -> None:
+def test_with_a_known_dispersion_a_fit_needs_only_sums() -> None:
     known, found = f.Tweedie(1.5, 0.4), f.Tweedie(1.5)
     assert (known.statistic, found.statistic) == ("sums", "values")
     fitted = known.fit(SimpleNamespace(mean=a([[2.5]]), weight=a([[4.0]])))
@@ -188,5 +188,5 @@ def test_with_a_known_dispersion_sums_are_all_a_fit_needs() -> None:
     assert fitted.dispersion == pytest.approx(0.4)
 
 
-def test_a_power_of_one_counts() -> None:
+def test_a_power_of_one_has_the_support_of_counts() -> None:
     assert f.Tweedie(1.0).support == f.Poisson().support

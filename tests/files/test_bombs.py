@@ -48,7 +48,7 @@ def sum_of(one: int) -> Any:
     ],
     ids=["tuples", "kernels"],
 )
-def test_objects_that_hold_the_one_before_twice(
+def test_objects_that_contain_the_previous_one_twice_are_refused(
     first: Any, next_one: Callable[[int], Any], small: bytes, tmp_path: Path
 ) -> None:
     """Sixty such objects have 2⁶⁰ parts, all of which are hashed if they are a key of a dict."""
@@ -56,14 +56,14 @@ def test_objects_that_hold_the_one_before_twice(
     refused(objects, {"dict": [[{"object": 60}], [1]]}, small, tmp_path)
 
 
-def test_objects_in_each_other_without_end(small: bytes, tmp_path: Path) -> None:
+def test_deeply_nested_objects_are_refused(small: bytes, tmp_path: Path) -> None:
     """Python hashes nested tuples by unbounded recursion in C, which crashes the process."""
     n = 10 * MAX_DEPTH
     objects = [{"value": {"tuple": [{"object": i - 1} if i else 1]}} for i in range(n)]
     refused(objects, {"set": [{"object": n - 1}]}, small, tmp_path)
 
 
-def test_lists_in_each_other_without_end(small: bytes, tmp_path: Path) -> None:
+def test_deeply_nested_lists_are_refused(small: bytes, tmp_path: Path) -> None:
     deep: Any = 1
     for _ in range(150):
         deep = [deep]
@@ -74,7 +74,7 @@ def test_lists_in_each_other_without_end(small: bytes, tmp_path: Path) -> None:
         read(signed(header, data), tmp_path)
 
 
-def test_what_may_just_be_saved_may_be_loaded(tmp_path: Path) -> None:
+def test_the_deepest_object_that_can_be_saved_can_be_loaded(tmp_path: Path) -> None:
     value: Any = [kernels.RBF(1.0), 2j, slice(1, 2)]
     for _ in range(MAX_DEPTH - 2):
         value = [value]
@@ -87,7 +87,7 @@ def test_what_may_just_be_saved_may_be_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "value", [np.array(["a", "b"], dtype=object), pa.table({"n": [1, 2]})], ids=["strings", "frame"]
 )
-def test_bytes_become_something_larger_only_once(value: Any, tmp_path: Path) -> None:
+def test_compressed_bytes_are_expanded_only_once(value: Any, tmp_path: Path) -> None:
     octets = octets_of(value, tmp_path)
     with pytest.raises(ModelFileError, match="read already"):
         read(forged(octets, lambda d: d.update(objects=d["objects"] * 2)), tmp_path)
@@ -96,14 +96,14 @@ def test_bytes_become_something_larger_only_once(value: Any, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "text", ['{"objects":[],"objects":[],"model":1}', '{"objects":[],"model":NaN}', '{"objects":[],"model":-Infinity}']
 )
-def test_json_that_only_some_would_read(text: str, small: bytes, tmp_path: Path) -> None:
+def test_ambiguous_json_is_refused(text: str, small: bytes, tmp_path: Path) -> None:
     header, _, data = taken_apart(small)
     header["__metadata__"]["model"] = text
     with pytest.raises(ModelFileError, match=r"occurs twice|not valid JSON"):
         read(signed(header, data), tmp_path)
 
 
-def test_an_array_that_is_described_twice(tmp_path: Path) -> None:
+def test_an_array_described_twice_is_refused(tmp_path: Path) -> None:
     octets = octets_of(mercer.GaussianNB().fit(numbers().X, numbers().y), tmp_path)
     header, _, data = taken_apart(octets)
     raw = signed(header, data)[8:]
@@ -114,14 +114,14 @@ def test_an_array_that_is_described_twice(tmp_path: Path) -> None:
         read(length.to_bytes(8, "little") + doubled, tmp_path)
 
 
-def test_a_degree_with_which_splines_never_end(tmp_path: Path) -> None:
+def test_a_huge_degree_of_splines_is_refused(tmp_path: Path) -> None:
     octets = octets_of(mercer.SplineFeatures().fit(numbers().X), tmp_path)
 
     with pytest.raises(ModelFileError, match="degree"):
         read(forged(octets, lambda d: record_of(d, "Splines")["state"].update(degree=10**6)), tmp_path)
 
 
-def test_more_processes_than_computers_have(tmp_path: Path) -> None:
+def test_a_huge_number_of_processes_is_refused(tmp_path: Path) -> None:
     model = make_pipeline(ColumnTransformer([("same", "passthrough", [0])], n_jobs=10**6))
     with pytest.raises(UnsavableError, match=r"model\.steps\[0\]\[1\]\.n_jobs"):
         save(model, tmp_path / "model.mercer")
@@ -131,7 +131,7 @@ def test_more_processes_than_computers_have(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["set", "frozenset", "dict"])
-def test_keys_with_one_hash_are_refused(kind: str, small: bytes, tmp_path: Path) -> None:
+def test_keys_with_equal_hashes_are_refused(kind: str, small: bytes, tmp_path: Path) -> None:
     """Python hashes integers modulo 2⁶¹ − 1, so that sets of chosen integers take quadratic time."""
     keys = [i * (2**61 - 1) for i in range(20_000)]
     value = {kind: [keys, keys] if kind == "dict" else keys}

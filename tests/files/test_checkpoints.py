@@ -50,7 +50,7 @@ def killed_after(chunks):
 
 
 @pytest.mark.parametrize("died_at", [1, 5, 12, 18])
-def test_a_fit_that_died_goes_on_and_comes_to_the_same_answer(rows, tmp_path, died_at):
+def test_a_killed_fit_resumes_and_reaches_the_same_result(rows, tmp_path, died_at):
     source = MemorySource(*rows, rows=10)
     counted, all_chunks = killed_after(10**9)
     expected = LogisticRegression().fit(source.map(counted))
@@ -84,7 +84,7 @@ np.save(sys.argv[3], np.concatenate([model.theta_, model.var_]))
 """
 
 
-def test_kill_9(rows, tmp_path):
+def test_a_fit_resumes_after_kill_9(rows, tmp_path):
     X, y = rows
     np.save(tmp_path / "rows.npy", np.column_stack([X, y]))
     arguments = [sys.executable, "-c", KILLED, *(str(tmp_path / name) for name in ("rows.npy", "fit", "answer.npy"))]
@@ -105,7 +105,7 @@ def test_kill_9(rows, tmp_path):
 SOURCE = MemorySource(np.eye(2))
 
 
-def test_results_of_passes_come_back(tmp_path):
+def test_results_of_passes_are_restored(tmp_path):
     with Checkpoint(tmp_path / "fit", every=0.0) as journal:
         assert journal.find_result(0, SOURCE) is None
         assert journal.find_partial_result(0, SOURCE) is None
@@ -120,7 +120,7 @@ def test_results_of_passes_come_back(tmp_path):
         assert journal.find_partial_result(0, SOURCE) is None
 
 
-def test_results_of_passes_over_other_data_or_of_another_fit_do_not_come_back(tmp_path):
+def test_results_of_passes_over_other_data_or_of_another_fit_are_not_restored(tmp_path):
     with Checkpoint(tmp_path / "fit") as journal:
         journal.keep(0, SOURCE, 7.5, finished=True)
     with Checkpoint(tmp_path / "fit") as journal:
@@ -129,7 +129,7 @@ def test_results_of_passes_over_other_data_or_of_another_fit_do_not_come_back(tm
         assert journal.find_result(0, SOURCE) is None
 
 
-def test_what_goes_on_is_written_now_and_then_only(tmp_path):
+def test_partial_results_are_written_only_at_intervals(tmp_path):
     with Checkpoint(tmp_path / "fit", every=1000.0) as journal:
         journal.keep(0, SOURCE, 1.0, finished=False)
         assert journal.find_partial_result(0, SOURCE) is None
@@ -137,7 +137,7 @@ def test_what_goes_on_is_written_now_and_then_only(tmp_path):
         assert journal.find_result(0, SOURCE) == 1.0
 
 
-def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
+def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_continues(tmp_path):
     """The limit of the file size has the effect of a full disk."""
     journal = Checkpoint(tmp_path / "fit", every=0.0)
     journal.keep(0, SOURCE, (np.arange(10.0), 1), finished=False)
@@ -171,7 +171,7 @@ def test_a_removed_folder_does_not_end_the_fit(rows, tmp_path):
     np.testing.assert_array_equal(model.coef_, LogisticRegression().fit(source).coef_)
 
 
-def test_other_fits_are_refused(rows, tmp_path):
+def test_checkpoints_of_other_fits_are_refused(rows, tmp_path):
     X, y = rows
     source = MemorySource(X, y, rows=10)
     dies, _ = killed_after(5)
@@ -218,26 +218,26 @@ def test_another_version_is_refused(rows, tmp_path, monkeypatch):
         GaussianNB().fit(source, checkpoint=tmp_path / "fit")
 
 
-def test_parameters_that_no_file_holds(tmp_path):
+def test_a_fit_with_parameters_that_cannot_be_saved_has_no_checkpoint(tmp_path):
     source = open_source(pa.table({"t": ["one two", "two three"]}))
     with pytest.raises(CheckpointError, match="The checkpoint of this CountVectorizer could not be identified"):
         CountVectorizer(tokenizer=lambda text: text.split()).fit(source, checkpoint=tmp_path / "fit")
 
 
-def test_a_ledger_that_was_never_finished(rows, tmp_path):
+def test_an_incomplete_ledger_is_ignored(rows, tmp_path):
     (tmp_path / "fit").mkdir()
     (tmp_path / "fit" / f".{LEDGER}.0123abcd.part").write_text("{")
     GaussianNB().fit(MemorySource(*rows), checkpoint=tmp_path / "fit")
     assert not (tmp_path / "fit").exists()
 
 
-def test_the_folder_of_the_user(tmp_path, monkeypatch):
+def test_the_home_folder_is_expanded(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     with checkpointed("~/fit"):
         assert (tmp_path / "fit" / LEDGER).exists()
 
 
-def test_folders_that_are_none_of_ours(tmp_path):
+def test_folders_that_are_not_checkpoints_are_refused(tmp_path):
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(CheckpointError, match="is not a checkpoint"), checkpointed(tmp_path):
         pass
@@ -304,7 +304,7 @@ def test_a_second_process_in_the_same_folder_is_refused_until_the_first_is_done(
         GaussianNB().fit(MemorySource(*rows))
 
 
-def test_a_folder_is_used_once_in_a_process(tmp_path):
+def test_a_folder_is_used_by_one_fit_of_a_process(tmp_path):
     with checkpointed(tmp_path / "fit"):
         with (
             pytest.raises(CheckpointError, match="in use by another fit of this process"),
@@ -314,7 +314,7 @@ def test_a_folder_is_used_once_in_a_process(tmp_path):
         assert (tmp_path / "fit" / LEDGER).exists()
 
 
-def test_a_folder_that_was_taken_by_another_is_left_alone(rows, tmp_path):
+def test_a_folder_taken_over_by_another_process_is_left_alone(rows, tmp_path):
     """The folder was removed while it was in use, and another process has created it again."""
     with checkpointed(tmp_path / "fit"):
         shutil.rmtree(tmp_path / "fit")
@@ -326,7 +326,7 @@ def test_a_folder_that_was_taken_by_another_is_left_alone(rows, tmp_path):
     assert other.find_result(0, SOURCE) == 7.5
 
 
-def test_files_that_are_not_ours_stay(rows, tmp_path):
+def test_other_files_in_the_folder_are_kept(rows, tmp_path):
     with checkpointed(tmp_path / "run"):
         model = GaussianNB().fit(MemorySource(*rows))
         save(model, tmp_path / "run" / "model.mercer")
@@ -335,7 +335,7 @@ def test_files_that_are_not_ours_stay(rows, tmp_path):
 
 
 @pytest.mark.parametrize("change", ["value", "target", "frame"])
-def test_one_other_value_is_other_data(rows, tmp_path, change):
+def test_a_single_changed_value_makes_the_data_different(rows, tmp_path, change):
     """All values count, not only those of a sample."""
     X, y = np.tile(rows[0], (100, 1)), np.tile(rows[1], 100)
 
@@ -359,7 +359,7 @@ def test_one_other_value_is_other_data(rows, tmp_path, change):
         GaussianNB().fit(opened(X, y).map(lives), checkpoint=tmp_path / "fit")
 
 
-def test_passes_without_a_fit_are_of_their_data(rows, tmp_path):
+def test_passes_without_a_fit_are_identified_by_their_data(rows, tmp_path):
     X = rows[0]
     with pytest.raises(Killed), checkpointed(tmp_path / "fit"):
         two_passes(X)

@@ -51,7 +51,7 @@ def test_a_file_that_is_cut_off_or_longer_is_found(length: int, tail: bytes, who
 
 @cases
 @given(octets=st.binary(max_size=200))
-def test_any_bytes_are_no_model(octets: bytes, tmp_path: Path) -> None:
+def test_random_bytes_are_refused(octets: bytes, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError):
         read(octets, tmp_path)
 
@@ -70,7 +70,7 @@ TAGS = [*_TAGS, "nonsense"]
     value=json_values,
     more=st.dictionaries(st.sampled_from(["shape", "dtype", "bytes", "data", "indices", "indptr"]), json_values),
 )
-def test_nonsense_with_a_right_checksum_is_refused_or_a_value(
+def test_random_changes_with_a_valid_checksum_are_refused_or_give_a_value(
     tag: str, value: Any, more: Any, whole: bytes, tmp_path: Path
 ) -> None:
     def change(described: Any) -> None:
@@ -82,7 +82,7 @@ def test_nonsense_with_a_right_checksum_is_refused_or_a_value(
 
 @cases
 @given(data=st.data())
-def test_parts_swapped_for_nonsense_are_refused_or_built(data: st.DataObject, whole: bytes, tmp_path: Path) -> None:
+def test_parts_replaced_at_random_are_refused_or_loaded(data: st.DataObject, whole: bytes, tmp_path: Path) -> None:
     def change(described: Any) -> None:
         record = data.draw(st.sampled_from([each for each in described["objects"] if each.get("state")]))
         part = data.draw(st.sampled_from(sorted(record["state"])))
@@ -142,7 +142,7 @@ def test_a_name_that_is_not_declared_is_refused(name: Any, kind: str, whole: byt
         "",
     ],
 )
-def test_a_part_that_would_stand_in_for_what_a_class_says_is_refused(name: str, whole: bytes, tmp_path: Path) -> None:
+def test_an_attribute_that_would_override_the_class_is_refused(name: str, whole: bytes, tmp_path: Path) -> None:
     def change(described: Any) -> None:
         described["objects"][-1]["state"][name] = 1
 
@@ -166,7 +166,7 @@ def test_an_object_cannot_refer_to_itself_or_to_later_ones(whole: bytes, tmp_pat
             read(forged(whole, lambda d, n=number: d["objects"][-1]["state"].update(families={"object": n})), tmp_path)
 
 
-def test_a_formula_would_be_run_and_is_refused(tmp_path: Path) -> None:
+def test_a_formula_that_would_be_executed_is_refused(tmp_path: Path) -> None:
     octets = octets_of(TableFeatures().fit(mixed().X), tmp_path)
     formula = "__import__('os').system('true')"
     with pytest.raises(ModelFileError, match=r"formula"):
@@ -208,7 +208,7 @@ def test_a_foreign_file_of_safetensors_raises_an_error(tmp_path: Path) -> None:
         load(tmp_path / "other.safetensors")
 
 
-def test_a_newer_version_says_so(whole: bytes, tmp_path: Path) -> None:
+def test_a_newer_version_is_reported(whole: bytes, tmp_path: Path) -> None:
     header, _, data = taken_apart(whole)
     header["__metadata__"] |= {"version": "2", "mercer": "9.9"}
     for ask in (load, describe):
@@ -227,7 +227,7 @@ def test_a_class_of_a_newer_mercer_is_named_with_the_version(whole: bytes, tmp_p
         assert str(caught.value).isprintable()
 
 
-def test_a_missing_file_a_folder_and_a_pipe_raise_errors(tmp_path: Path) -> None:
+def test_a_missing_file_a_folder_and_a_pipe_give_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(MissingModelFileError, match="no such file"):
         load(tmp_path / "none.mercer")
     with pytest.raises(FileNotFoundError):

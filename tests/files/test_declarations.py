@@ -123,7 +123,7 @@ def test_kept_rows_of_other_columns_are_refused(
         (mercer.KernelRidge(kernel="rbf", alpha="loo"), "KernelRidge", "alpha_errors_"),
     ],
 )
-def test_arrays_that_no_method_reads_are_verified(model: Any, owner: str, part: str, tmp_path: Path) -> None:
+def test_unused_arrays_are_verified(model: Any, owner: str, part: str, tmp_path: Path) -> None:
     octets = octets_of(model.fit(line().X, line().y), tmp_path)
     with pytest.raises(ModelFileError, match=f"{part} of a {owner}"):
         read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: "x"})), tmp_path)
@@ -164,7 +164,7 @@ def test_attributes_in_other_forms_are_loaded(model: Any, tmp_path: Path) -> Non
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_classes_of_scikit_learn_explain_what_a_file_lacks(
+def test_missing_parts_of_scikit_learn_classes_are_named(
     model: Any, owner: str, part: str, ask: str, tmp_path: Path
 ) -> None:
     octets = octets_of(model.fit(line().X, line().y), tmp_path)
@@ -188,7 +188,7 @@ def test_classes_of_scikit_learn_explain_what_a_file_lacks(
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_folds_are_whole(folds: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
+def test_incomplete_folds_are_refused(folds: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
     octets = octets_of(folds, tmp_path)
     with pytest.raises(ModelFileError, match=f"a {owner} in it lacks {part}"):
         read(forged(octets, lambda d: record_of(d, owner)["state"].pop(part)), tmp_path)
@@ -216,7 +216,7 @@ def test_a_part_that_is_too_short_is_refused(model: Any, holder: str, part: str,
         save(cut(model, holder, part), tmp_path / "model.mercer")
 
 
-def test_fewer_rows_of_words_than_columns_are_refused(tmp_path: Path) -> None:
+def test_fewer_word_statistics_than_columns_are_refused(tmp_path: Path) -> None:
     model = mercer.MultinomialNB().fit(sparse().X, sparse().y)
     with pytest.raises(UnsavableError, match="_product has the wrong size"):
         save(cut(model, "_product", "logs"), tmp_path / "model.mercer")
@@ -232,7 +232,7 @@ def test_fewer_rows_of_words_than_columns_are_refused(tmp_path: Path) -> None:
         (Hadamard(np.ones((2, 3, 4)), np.ones(8), 5), "model contradicts itself"),
     ],
 )
-def test_random_features_that_do_not_fit_are_refused(broken: Any, why: str, tmp_path: Path) -> None:
+def test_inconsistent_random_features_are_refused(broken: Any, why: str, tmp_path: Path) -> None:
     with pytest.raises(UnsavableError, match=why):
         save(broken, tmp_path / "features.mercer")
 
@@ -280,7 +280,7 @@ def test_values_that_contradict_themselves_are_refused(broken: Any, tmp_path: Pa
         save(broken, tmp_path / "value.mercer")
 
 
-def test_random_features_that_fit_are_loaded(tmp_path: Path) -> None:
+def test_consistent_random_features_are_loaded(tmp_path: Path) -> None:
     chain = Hadamard(np.ones((2, 3, 4)), np.ones(8), 3)
     save(FourierMap(np.ones((3, 8)), np.ones(8), 1.0, np.ones(3), chain), tmp_path / "features.mercer")
     assert load(tmp_path / "features.mercer").chain.columns == 3
@@ -288,7 +288,7 @@ def test_random_features_that_fit_are_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ends", [[0, 10**8, 0], [0, -5, 0], [0, 0, 10**8], [1, 1, 1], [0, 0]])
 def test_a_sparse_matrix_that_points_outside_is_refused(ends: list[int], tmp_path: Path) -> None:
-    """SciPy looks at no index where the last pointer is 0."""
+    """SciPy does not check indices if the last pointer is 0."""
     X = sp.csr_array(np.eye(2))
     model = mercer.KernelRidge().fit(X, [0.0, 1.0])
     header, described, data = taken_apart(octets_of(model, tmp_path))
@@ -329,7 +329,7 @@ def test_bandwidths_of_more_columns_than_the_points_are_refused(model: Any, owne
 
 
 @pytest.mark.parametrize("model", [mercer.NadarayaWatson(), mercer.LocalLinear()])
-def test_points_of_columns_that_no_bandwidth_divides_are_refused(model: Any, tmp_path: Path) -> None:
+def test_smoothers_without_a_bandwidth_are_refused(model: Any, tmp_path: Path) -> None:
     octets = octets_of(model.fit(line().X, line().y), tmp_path)
     owner = "LocalMeans" if isinstance(model, mercer.NadarayaWatson) else "LocalLines"
     with pytest.raises(ModelFileError, match=f"{owner} in it contradicts itself"):
@@ -355,8 +355,8 @@ def test_points_of_columns_that_no_bandwidth_divides_are_refused(model: Any, tmp
         (mercer.CategoryFeatures(hashed=8), "HashedLevels", "buckets", 2**62),
     ],
 )
-def test_attributes_of_another_kind_are_refused(model: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
-    """They were found by the methods that use them."""
+def test_attributes_of_another_type_are_refused(model: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
+    """These errors were formerly found by the methods that use the arrays."""
     octets = octets_of(model.fit(numbers().X, two().y), tmp_path)
     with pytest.raises(ModelFileError, match=owner):
         read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: other})), tmp_path)
@@ -373,7 +373,7 @@ def test_attributes_of_another_kind_are_refused(model: Any, owner: str, part: st
         (mercer.GLM(), "GLM", "_w", np.ones(40)),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(model: Any, owner: str, part: str, values: Any, tmp_path: Path) -> None:
+def test_arrays_of_wrong_shapes_are_refused(model: Any, owner: str, part: str, values: Any, tmp_path: Path) -> None:
     octets = octets_of(model.fit(line().X, line().y), tmp_path)
     with pytest.raises(ModelFileError, match=f"a {owner.removeprefix('Design')} (has the wrong|in it contradicts)"):
         read(with_array(octets, owner, part, values), tmp_path)
@@ -403,7 +403,7 @@ def test_more_columns_than_tables_are_refused(tmp_path: Path) -> None:
     ],
     ids=["RBF", "Matern", "Spectrum", "Polynomial", "Tweedie", "Scott", "MonomialFeatureMap", "MonomialOrder"],
 )
-def test_values_are_verified_as_when_they_are_made(
+def test_values_are_verified_as_in_their_constructors(
     value: Any, owner: str, part: str, other: Any, tmp_path: Path
 ) -> None:
     octets = octets_of(value, tmp_path)
@@ -411,7 +411,7 @@ def test_values_are_verified_as_when_they_are_made(
         read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: other})), tmp_path)
 
 
-def test_what_a_class_declares_as_unsafe_is_neither_saved_nor_loaded(tmp_path: Path) -> None:
+def test_attributes_declared_unsafe_are_neither_saved_nor_loaded(tmp_path: Path) -> None:
     @stored(unsafe=lambda script: Unsafe("code", "a call", "leave it out") if "(" in script.code else None)
     @dataclass(frozen=True)
     class Script:
@@ -454,13 +454,13 @@ def test_parameters_and_attributes_are_verified(model: Any, owner: str, part: st
 )
 @pytest.mark.parametrize("other", [None, "x", {"constant": "SOFTMAX"}])
 def test_an_estimator_around_none_is_refused(model: Any, owner: str, other: Any, tmp_path: Path) -> None:
-    """Its methods would fail where scikit-learn asks for the tags of the estimator within."""
+    """Methods would fail where scikit-learn reads the tags of the inner estimator."""
     octets = octets_of(model.fit(line().X, line().y), tmp_path)
     with pytest.raises(ModelFileError, match=f"{owner} in it contradicts itself"):
         read(forged(octets, lambda d: record_of(d, owner)["state"].update(model=other)), tmp_path)
 
 
-def test_a_model_with_a_parameter_that_no_fit_would_take_is_not_saved(tmp_path: Path) -> None:
+def test_a_model_with_an_invalid_parameter_is_not_saved(tmp_path: Path) -> None:
     model = mercer.Ridge().fit(line().X, line().y).set_params(alpha=-1.0)
     with pytest.raises(UnsavableError, match="a model file with it could not be loaded"):
         save(model, tmp_path / "model.mercer")
@@ -487,7 +487,7 @@ def test_more_columns_than_coordinates_are_refused_at_once(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("model", [mercer.LogFeatures(), Normalizer()])
-def test_columns_that_no_part_has_are_refused_at_once(model: Any, tmp_path: Path) -> None:
+def test_columns_absent_from_every_part_are_refused_at_once(model: Any, tmp_path: Path) -> None:
     """`get_feature_names_out` would make a name for each of them."""
     name = type(model).__name__
     octets = octets_of(model.fit(np.abs(line().X)), tmp_path)
@@ -501,8 +501,8 @@ def test_counts_of_records_are_refused(tmp_path: Path) -> None:
         read(forged(octets, lambda d: record_of(d, "HashingVectorizer")["state"].update(dtype=[])), tmp_path)
 
 
-def test_random_numbers_that_never_change_are_refused(tmp_path: Path) -> None:
-    """Who draws until two of them lie in a circle would draw for ever."""
+def test_a_random_generator_with_a_constant_state_is_refused(tmp_path: Path) -> None:
+    """Rejection sampling of two points in a circle would never end."""
     model = mercer.RandomFourierFeatures(n_components=8, random_state=np.random.RandomState(1)).fit(line().X)
     header, described, data = taken_apart(octets_of(model, tmp_path))
     state = record_of(described, "RandomFourierFeatures")["state"]["random_state"]
@@ -545,7 +545,7 @@ def test_properties_of_a_loaded_model_explain_their_errors() -> None:
     assert not hasattr(loaded, "absent_")
 
 
-def test_a_loaded_model_says_what_is_not_implemented_as_a_fitted_one_does(tmp_path: Path) -> None:
+def test_a_loaded_model_reports_unsupported_methods_like_a_fitted_one(tmp_path: Path) -> None:
     model = mercer.LinearDiscriminantAnalysis(solver="lsqr").fit(numbers().X, numbers().y)
     with pytest.raises(NotImplementedError, match="transform not implemented"):
         read(octets_of(model, tmp_path), tmp_path).transform(numbers().X)

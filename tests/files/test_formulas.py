@@ -56,7 +56,7 @@ def test_a_formula_reads_rows_as_before_it_was_saved(formula: str, tmp_path: Pat
         np.testing.assert_allclose(loaded.transform(one), features.transform(ROWS)[row : row + 1], rtol=1e-12)
 
 
-def test_a_pipeline_with_a_formula_goes_on(tmp_path: Path) -> None:
+def test_a_loaded_pipeline_with_a_formula_can_be_refitted(tmp_path: Path) -> None:
     y = [0, 1, 0, 1, 1, 0, 1, 0]
     model = make_pipeline(TableFeatures(formula="scale(age) + `home town`"), LogisticRegression()).fit(ROWS, y)
     loaded = again(model, tmp_path)
@@ -105,7 +105,7 @@ def test_numbers_where_the_fit_had_text_are_refused() -> None:
         ("log(", "cannot be read"),
     ],
 )
-def test_what_python_would_run_is_neither_saved_nor_loaded(formula: str, what: str, tmp_path: Path) -> None:
+def test_formulas_that_call_python_are_neither_saved_nor_loaded(formula: str, what: str, tmp_path: Path) -> None:
     with pytest.raises(UnsavableError, match=rf"model\.formula is a formula with .*{what}.*; write it with columns"):
         save(TableFeatures(formula=formula), tmp_path / "model.mercer")
     octets = octets_of(TableFeatures(formula="age"), tmp_path)
@@ -140,7 +140,7 @@ def test_a_forged_term_is_not_run(change: Callable[[Any, str], None], tmp_path: 
     assert not trace.exists()
 
 
-def test_a_forged_column_has_to_be_in_the_rows(tmp_path: Path) -> None:
+def test_a_forged_column_must_exist_in_the_rows(tmp_path: Path) -> None:
     """Otherwise Python would look up the name elsewhere."""
     octets = octets_of(TableFeatures(formula="log(age)").fit(ROWS), tmp_path)
 
@@ -157,7 +157,7 @@ def terms(*factors: tuple[Any, str]) -> Any:
     return {"tuple": [{"tuple": [{"tuple": list(factor)} for factor in factors]}]}
 
 
-def test_a_formula_without_formulaic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_formulaic_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(TableFeatures(formula="log(age)").fit(ROWS), tmp_path / "model.mercer")
     monkeypatch.setitem(sys.modules, "formulaic", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'mercer\[formula\]'"):

@@ -22,7 +22,7 @@ def test_there_are_files_of_every_version() -> None:
 
 @pytest.mark.filterwarnings("ignore:Trying to unpickle")  # scikit-learn may have moved on
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_an_older_file_answers_as_it_did(path: Path) -> None:
+def test_an_older_file_gives_the_same_predictions(path: Path) -> None:
     about = MODELS[path.stem]
     expected = json.loads(path.with_suffix(".json").read_text())
     found = answers(load(path), about)

@@ -52,7 +52,7 @@ def card() -> ModelCard:
     return make_card(model, table, y, task="regression", target="rent", source="shops.csv")
 
 
-def test_summaries_are_those_of_the_columns(card: ModelCard) -> None:
+def test_summaries_describe_the_columns(card: ModelCard) -> None:
     area = np.sort(np.asarray(shops()["area"]))
     found = card.column("area")
     assert found is not None
@@ -73,7 +73,7 @@ def test_summaries_are_those_of_the_columns(card: ModelCard) -> None:
     assert parking.missing == 0.25
 
 
-def test_drawn_rows_have_the_distributions_of_the_columns(card: ModelCard) -> None:
+def test_sampled_rows_have_the_distributions_of_the_columns(card: ModelCard) -> None:
     model, table, _ = fitted()
     drawn = card.sample(4000, random_state=1)
     assert model.predict(drawn).shape == (4000,)
@@ -92,7 +92,7 @@ def test_a_typical_row_can_be_predicted(card: ModelCard) -> None:
     assert y.min() < model.predict(row)[0] < y.max()
 
 
-def test_a_file_keeps_the_card_and_the_model(card: ModelCard, tmp_path: Path) -> None:
+def test_a_file_stores_the_card_and_the_model(card: ModelCard, tmp_path: Path) -> None:
     model, table, _ = fitted()
     save(model, tmp_path / "m", card=card)
     assert describe(tmp_path / "m").card == card
@@ -121,7 +121,7 @@ def test_a_damaged_card_is_an_error_of_the_file(card: ModelCard, tmp_path: Path)
                 ask(tmp_path / "m")
 
 
-def test_the_hash_is_that_of_the_values() -> None:
+def test_the_hash_depends_on_the_values_only() -> None:
     table = shops()
     y = np.arange(N)
     found = hash_of_data(Table.of(table, dates=True), y)
@@ -142,7 +142,7 @@ def test_free_text_and_identifiers_are_not_stored() -> None:
     assert "case-" not in written
 
 
-def test_text_and_markdown_say_the_same(card: ModelCard) -> None:
+def test_text_and_markdown_agree(card: ModelCard) -> None:
     for written in (card.text(), card.markdown()):
         assert "not measured" in written
         assert "400 rows of shops.csv" in written
@@ -156,7 +156,7 @@ def test_a_changed_model_has_no_scores_and_no_hash(card: ModelCard) -> None:
     assert changed.limits[0] == "100 rows were removed."
 
 
-def test_the_card_of_a_comparison(tmp_path: Path) -> None:
+def test_a_comparison_writes_a_card(tmp_path: Path) -> None:
     table = shops().to_pandas()
     y = pd.Series(np.asarray(table["area"]) * 2 + np.random.default_rng(1).normal(size=N), name="rent")
     found = mercer.compare(table[["area", "city"]], y, models=["Ridge"], cv=3)

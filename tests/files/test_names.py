@@ -31,7 +31,7 @@ LEFT_OUT = {
 }
 
 
-def test_every_name_is_that_of_its_class() -> None:
+def test_names_agree_with_their_classes() -> None:
     found = classes_by_tag()
     assert len(found) > 300
     assert {
@@ -39,7 +39,7 @@ def test_every_name_is_that_of_its_class() -> None:
     } == {}
 
 
-def test_the_index_of_the_sources_has_what_modules_register() -> None:
+def test_the_index_of_the_sources_agrees_with_registrations() -> None:
     for module in pkgutil.walk_packages(mercer.__path__, "mercer."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -59,7 +59,7 @@ def test_enumerations_types_and_constants_have_names() -> None:
         assert tags.constant_tag(constant_named(name)) == name
 
 
-def test_a_class_is_named_neither_as_an_enumeration_nor_the_other_way_round() -> None:
+def test_classes_and_enumerations_have_separate_names() -> None:
     for find, name in ((class_named, "Kind"), (enum_named, "GaussianNB"), (class_named, "SOFTMAX")):
         with pytest.raises(ModelFileError, match="allowed in model files"):
             find(name)
@@ -94,7 +94,7 @@ def test_two_classes_with_one_tag_are_refused() -> None:
         stored(tag="Taken")(Second)
 
 
-def test_no_module_but_those_of_mercer_is_imported_for_a_name() -> None:
+def test_only_modules_of_mercer_are_imported_for_a_name() -> None:
     program = (
         "import sys\nfrom mercer._errors import ModelFileError\nfrom mercer.files._names import class_named\n"
         "before = set(sys.modules)\n"
@@ -106,7 +106,7 @@ def test_no_module_but_those_of_mercer_is_imported_for_a_name() -> None:
     assert (run.returncode, run.stderr) == (0, "")
 
 
-def test_every_estimator_is_tried() -> None:
+def test_every_estimator_is_covered_by_these_tests() -> None:
     public = [getattr(mercer, name) for name in mercer.__all__]
     classes = {made for made in (*public, *map(decision.__dict__.get, decision.__all__)) if is_estimator(made)}
     assert {made.__name__ for made in classes if name_of_class(made) is None} == set()
@@ -126,7 +126,7 @@ def test_every_public_value_has_a_name(room: Any) -> None:
     assert {made.__name__ for made in concrete if name_of_class(made) is None} - set(LEFT_OUT) == set()
 
 
-def test_classes_of_scikit_learn_are_known_by_their_public_paths() -> None:
+def test_classes_of_scikit_learn_are_named_by_their_public_paths() -> None:
     for path in scikit_learn.STORED_FIELDS:
         cls = scikit_learn.class_at(path)
         assert cls is not None

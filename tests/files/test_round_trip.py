@@ -26,14 +26,14 @@ def plain(answer: Any) -> Any:
     return answer.toarray() if hasattr(answer, "toarray") else np.asarray(answer)
 
 
-def told(value: Any) -> str:
+def described(value: Any) -> str:
     """Return a description of a value without its address in memory."""
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_loaded_model_answers_bit_for_bit(case: Case, tmp_path: Path) -> None:
+def test_a_loaded_model_gives_identical_results(case: Case, tmp_path: Path) -> None:
     model = case.fitted()
     X = case.data().X
     loaded = again(model, tmp_path)
@@ -43,8 +43,8 @@ def test_a_loaded_model_answers_bit_for_bit(case: Case, tmp_path: Path) -> None:
     assert found.keys() == expected.keys()
     for name, answer in expected.items():
         np.testing.assert_array_equal(found[name], answer, err_msg=name)
-    assert told(loaded.get_params()) == told(model.get_params())
-    assert told(clone(loaded).get_params()) == told(clone(model).get_params())
+    assert described(loaded.get_params()) == described(model.get_params())
+    assert described(clone(loaded).get_params()) == described(clone(model).get_params())
     for name in ("certificate_", "plan_"):
         if hasattr(model, name):
             assert repr(getattr(loaded, name)) == repr(getattr(model, name))
@@ -52,7 +52,7 @@ def test_a_loaded_model_answers_bit_for_bit(case: Case, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [1, 2, 5])
 @pytest.mark.parametrize("structure", ["full", "diagonal", "spherical", "shared diagonal"])
-def test_classes_need_not_be_as_many_as_columns(structure: str, columns: int, tmp_path: Path) -> None:
+def test_the_numbers_of_classes_and_columns_may_differ(structure: str, columns: int, tmp_path: Path) -> None:
     data = numbers()
     X = np.tile(data.X, 2)[:, :columns] + np.random.default_rng(0).normal(size=(45, columns))
     model = mercer.GaussianDiscriminant(structure).fit(X, data.y)

@@ -56,7 +56,9 @@ def deep() -> Any:
         (object(), "model", "builtins.object"),
     ],
 )
-def test_what_no_file_holds_is_named_with_its_place(model: Any, place: str, what: str, tmp_path: Path) -> None:
+def test_values_that_cannot_be_saved_are_named_with_their_place(
+    model: Any, place: str, what: str, tmp_path: Path
+) -> None:
     with pytest.raises(UnsavableError, match=f"^{re.escape(place)}.*({what}).*; ") as told:
         save(model, tmp_path / "model.mercer")
     assert len(str(told.value)) < 1000
@@ -79,7 +81,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
     assert [found.name for found in tmp_path.iterdir()] == ["model.mercer"]
 
 
-def test_a_file_is_the_same_whenever_it_is_written(tmp_path: Path) -> None:
+def test_files_are_reproducible(tmp_path: Path) -> None:
     model = mercer.NaiveBayes().fit(frame().X[["age", "city"]], frame().y)
     for name in ("one", "two", "three"):
         save(model if name != "three" else load(tmp_path / "two"), tmp_path / name)
@@ -121,7 +123,7 @@ def test_an_unfitted_model_is_described(tmp_path: Path) -> None:
     assert load(tmp_path / "model.mercer").get_params() == mercer.SVC(C=3.0).get_params()
 
 
-def test_a_loaded_model_goes_on_learning_merging_and_forgetting(tmp_path: Path) -> None:
+def test_a_loaded_model_can_learn_merge_and_forget(tmp_path: Path) -> None:
     X, y = numbers().X, numbers().y
     save(mercer.GaussianNB().fit(X[:20], y[:20]), tmp_path / "model.mercer")
     fresh = mercer.GaussianNB().fit(X[:20], y[:20]).partial_fit(X[20:], y[20:]).forget(X[:5], y[:5])

@@ -86,7 +86,7 @@ once = settings(max_examples=60, suppress_health_check=[HealthCheck.function_sco
 
 @once
 @given(value=plain)
-def test_plain_values_come_back(value: Any, tmp_path: Path) -> None:
+def test_plain_values_are_restored(value: Any, tmp_path: Path) -> None:
     assert same(again(value, tmp_path), value)
 
 
@@ -96,7 +96,9 @@ def test_plain_values_come_back(value: Any, tmp_path: Path) -> None:
     fortran=st.booleans(),
     locked=st.booleans(),
 )
-def test_arrays_come_back_with_their_order_and_lock(values: Any, fortran: bool, locked: bool, tmp_path: Path) -> None:
+def test_arrays_are_restored_with_order_and_writeable_flag(
+    values: Any, fortran: bool, locked: bool, tmp_path: Path
+) -> None:
     values = np.asfortranarray(values) if fortran else values
     values.flags.writeable = not locked
     found = again(values, tmp_path)
@@ -129,7 +131,7 @@ def test_arrays_come_back_with_their_order_and_lock(values: Any, fortran: bool, 
     ],
     ids=repr,
 )
-def test_scalars_types_and_names_come_back(value: Any, tmp_path: Path) -> None:
+def test_scalars_types_and_names_are_restored(value: Any, tmp_path: Path) -> None:
     found = again(value, tmp_path)
     assert type(found) is type(value)
     assert found == value or (np.isnan(found) and np.isnan(value))
@@ -140,7 +142,7 @@ def test_scalars_types_and_names_come_back(value: Any, tmp_path: Path) -> None:
     [["naïve", "", "\ud800", "Bayes"], ["a", None, math.nan, 3], [("a", 1), frozenset({2})], []],
     ids=["strings", "gaps", "others", "none"],
 )
-def test_arrays_of_objects_come_back(values: list[Any], tmp_path: Path) -> None:
+def test_arrays_of_objects_are_restored(values: list[Any], tmp_path: Path) -> None:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     assert same(again(array, tmp_path), array)
@@ -150,7 +152,7 @@ def test_arrays_of_objects_come_back(values: list[Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix])
-def test_sparse_matrices_come_back(kind: Any, tmp_path: Path) -> None:
+def test_sparse_matrices_are_restored(kind: Any, tmp_path: Path) -> None:
     matrix = kind(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
     found = again(matrix, tmp_path)
     assert type(found) is kind
@@ -164,7 +166,7 @@ def test_an_array_that_is_referred_to_twice_is_written_once(tmp_path: Path) -> N
     assert (tmp_path / "value.mercer").stat().st_size < 1.2 * values.nbytes
 
 
-def test_an_object_that_is_referred_to_twice_is_one_object(tmp_path: Path) -> None:
+def test_an_object_that_is_referred_to_twice_is_restored_as_one_object(tmp_path: Path) -> None:
     kernel = kernels.RBF(0.5)
     found = again(kernel + kernel, tmp_path)
     assert found == kernel + kernel
@@ -174,7 +176,7 @@ def test_an_object_that_is_referred_to_twice_is_one_object(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "make", [np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64]
 )
-def test_random_numbers_go_on_where_they_were(make: Any, tmp_path: Path) -> None:
+def test_random_generators_continue_their_sequence(make: Any, tmp_path: Path) -> None:
     generator, state = np.random.Generator(make(5)), np.random.RandomState(make(5))
     for random in (generator, state):
         random.normal(size=3)
@@ -190,7 +192,7 @@ def test_random_numbers_go_on_where_they_were(make: Any, tmp_path: Path) -> None
     ],
     ids=["pandas", "polars", "pyarrow"],
 )
-def test_frames_come_back(frame: Any, tmp_path: Path) -> None:
+def test_frames_are_restored(frame: Any, tmp_path: Path) -> None:
     found = again(frame, tmp_path)
     assert type(found) is type(frame)
     assert found.equals(frame)
@@ -215,7 +217,7 @@ def test_frames_come_back(frame: Any, tmp_path: Path) -> None:
     ],
     ids=repr,
 )
-def test_kernels_come_back(kernel: Any, tmp_path: Path) -> None:
+def test_kernels_are_restored(kernel: Any, tmp_path: Path) -> None:
     assert again(kernel, tmp_path) == kernel
 
 
@@ -242,11 +244,11 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_families_links_penalties_rules_and_schemas_come_back(value: Any, tmp_path: Path) -> None:
+def test_families_links_penalties_rules_and_schemas_are_restored(value: Any, tmp_path: Path) -> None:
     found = again(value, tmp_path)
     assert type(found) is type(value)
     assert repr(found) == repr(value)
 
 
-def test_constants_are_the_same_object(tmp_path: Path) -> None:
+def test_constants_are_restored_as_the_same_object(tmp_path: Path) -> None:
     assert again(families.SOFTMAX, tmp_path) is families.SOFTMAX

@@ -1,4 +1,4 @@
-"""Rows, targets and weights of every kind, each named by words and a seed, so that a find prints as what it is."""
+"""Rows, targets and weights of every kind, each described by words and a seed, so that a failure prints its input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _collinear(rng: np.random.Generator, n: int, d: int) -> Array:
     return few @ rng.integers(-2, 3, size=(few.shape[1], d))
 
 
-def _spoilt(values: Array, rng: np.random.Generator, by: float, share: float = 0.2) -> Array:
+def _with_invalid_values(values: Array, rng: np.random.Generator, by: float, share: float = 0.2) -> Array:
     values = np.array(values, dtype=float)
     values[rng.random(values.shape) < share] = by
     return values
@@ -48,9 +48,9 @@ VALUES: dict[str, Draw] = {
     "zeros": lambda rng, n, d: np.zeros((n, d)),
     "a constant column": lambda rng, n, d: _with_column(rng.normal(size=(n, d)), 7.0),
     "collinear": _collinear,
-    "gaps": lambda rng, n, d: _spoilt(rng.normal(size=(n, d)), rng, np.nan),
+    "gaps": lambda rng, n, d: _with_invalid_values(rng.normal(size=(n, d)), rng, np.nan),
     "a column of gaps": lambda rng, n, d: _with_column(rng.normal(size=(n, d)), np.nan),
-    "infinite": lambda rng, n, d: _spoilt(rng.normal(size=(n, d)), rng, np.inf, 0.1),
+    "infinite": lambda rng, n, d: _with_invalid_values(rng.normal(size=(n, d)), rng, np.inf, 0.1),
     "negatively infinite": lambda rng, n, d: _with_column(rng.normal(size=(n, d)), -np.inf),
 }
 TAME_VALUES = ("normal", "counts", "binary", "positive", "mostly zero", "duplicate rows")
@@ -65,7 +65,7 @@ SPARSE = (
     "dia_array", "long indices", "unsorted", "entries twice", "explicit zeros",
 )  # fmt: skip
 FRAMES = ("pandas", "pandas nullable", "pandas categories", "polars", "pyarrow")
-TAME_FRAMES = ("pandas", "polars", "pyarrow")  # in which numbers are no categories, for who tells them apart
+TAME_FRAMES = ("pandas", "polars", "pyarrow")  # in which numbers are not categories, for models that distinguish them
 
 LABELS: dict[str, Draw] = {
     "two": lambda rng, n, k: rng.integers(0, 2, size=n),
@@ -101,8 +101,8 @@ RESPONSES: dict[str, Draw] = {
     "single": lambda rng, n, k: rng.normal(size=n).astype(np.float32),
     "truths": lambda rng, n, k: rng.random(n) < 0.5,
     "objects": lambda rng, n, k: rng.normal(size=n).astype(object),
-    "missing": lambda rng, n, k: _spoilt(rng.normal(size=n), rng, np.nan),
-    "infinite": lambda rng, n, k: _spoilt(rng.normal(size=n), rng, np.inf),
+    "missing": lambda rng, n, k: _with_invalid_values(rng.normal(size=n), rng, np.nan),
+    "infinite": lambda rng, n, k: _with_invalid_values(rng.normal(size=n), rng, np.inf),
     "words": lambda rng, n, k: np.array(["yes", "no"])[rng.integers(0, 2, size=n)],
     "short": lambda rng, n, k: rng.normal(size=max(0, n - 1)),
     "two columns": lambda rng, n, k: rng.normal(size=(n, 2)),
@@ -120,15 +120,15 @@ WEIGHTS: dict[str, Draw] = {
     "tiny": lambda rng, n, k: rng.random(n) * 1e-150,
     "zeros": lambda rng, n, k: np.zeros(n),
     "negative": lambda rng, n, k: rng.normal(size=n),
-    "missing": lambda rng, n, k: _spoilt(np.ones(n), rng, np.nan),
-    "infinite": lambda rng, n, k: _spoilt(np.ones(n), rng, np.inf),
+    "missing": lambda rng, n, k: _with_invalid_values(np.ones(n), rng, np.nan),
+    "infinite": lambda rng, n, k: _with_invalid_values(np.ones(n), rng, np.inf),
     "short": lambda rng, n, k: np.ones(max(0, n - 1)),
 }
 
 
 @dataclass(frozen=True)
 class Case:
-    """What a fit is given, in words; `X`, `y` and `weight` make it, the same at every call."""
+    """Input of a fit in words; `X`, `y` and `weight` generate it, identically at every call."""
 
     rows: int
     columns: int
@@ -267,7 +267,7 @@ def cases(targets: Sequence[str]) -> st.SearchStrategy[Case]:
 def tame_cases(
     targets: Sequence[str], values: Sequence[str], forms: Sequence[str], *, wide: bool
 ) -> st.SearchStrategy[Case]:
-    """Nothing odd about the numbers: what has one answer, which may be asked for in several ways."""
+    """Generate harmless numbers with a unique result, which can be obtained in several ways."""
     few, many = st.integers(1, 6), st.integers(20, 80)
     return st.builds(
         Case,

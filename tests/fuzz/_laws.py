@@ -1,4 +1,4 @@
-"""What every estimator promises, whatever it is given."""
+"""Laws that every estimator obeys for any input."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mercer._errors import MercerError
 from tests.fuzz._inputs import Case, in_form
 from tests.fuzz._subjects import Subject
 
-#: what a fitted model may be asked, the smoothest first
+#: prediction methods of a fitted model, the smoothest first
 QUESTIONS = ("predict_log_proba", "predict_proba", "decision_function", "score_samples", "transform", "predict")
 #: of classes, labels may be tied: what is compared is what they are the largest of
 SMOOTH = ("predict_proba", "decision_function", "score_samples", "transform")
@@ -51,7 +51,7 @@ class Refused(Exception):
 
 @contextmanager
 def refusals_are_sentences() -> Iterator[None]:
-    """An error raised on purpose becomes `Refused`; any other is a find."""
+    """Turn an error raised on purpose into `Refused`; any other error is a failure."""
     try:
         with quiet():
             yield
@@ -62,7 +62,7 @@ def refusals_are_sentences() -> Iterator[None]:
 
 
 def _on_purpose(refusal: BaseException) -> bool:
-    """Whether somebody wrote the sentence: we did, or scikit-learn; not NumPy, stumbling over what we gave to it."""
+    """Return whether the sentence is one of mercer or scikit-learn, and not an internal error of NumPy."""
     if isinstance(refusal, MercerError):
         return len(str(refusal)) > 20
     if isinstance(refusal, np.linalg.LinAlgError):
@@ -102,7 +102,7 @@ def equal(one: dict[str, Any], other: dict[str, Any]) -> None:
 
 
 def close(one: dict[str, Any], other: dict[str, Any], digits: float) -> None:
-    """The same to so many digits, as far as both answer."""
+    """Assert equality to the given number of digits for all results that both have."""
     for name in one.keys() & other.keys():
         mine, theirs = np.asarray(one[name]), np.asarray(other[name])
         assert mine.shape == theirs.shape, (name, mine.shape, theirs.shape)
@@ -116,7 +116,7 @@ def close(one: dict[str, Any], other: dict[str, Any], digits: float) -> None:
 
 
 def survives(subject: Subject, option: int, case: Case) -> str:
-    """A fit succeeds, and then the model answers, travels and is certified; or it says why not, and nothing changed."""
+    """Check that a fit succeeds and its model predicts, is stored and certified, or fails without side effects."""
     model = subject.model(option)
     before = None
     known = replace(KNOWN, target=subject.tame_targets[0])
@@ -133,7 +133,7 @@ def survives(subject: Subject, option: int, case: Case) -> str:
     except Refused as refusal:
         if before is not None:
             equal(answers(model, known.X), before)
-        not_stricter_than_the_twin(subject, option, case, refusal)
+        accepts_input_of_counterpart(subject, option, case, refusal)
         return "refused"
     unchanged(given[0], case.X)
     certified(model)
@@ -141,7 +141,7 @@ def survives(subject: Subject, option: int, case: Case) -> str:
         with refusals_are_sentences():
             said = answers(model, given[0])
     except Refused as refusal:
-        if is_documented(refusal, DOCUMENTED_AFTERWARDS) or only_spoilt_without_weight(case):
+        if is_documented(refusal, DOCUMENTED_AFTERWARDS) or has_invalid_rows_of_weight_zero_only(case):
             return "fitted, no answer"
         raise AssertionError(f"the rows of the fit were refused afterwards: {refusal}") from refusal
     sensible(subject, model, case, said)
@@ -150,8 +150,8 @@ def survives(subject: Subject, option: int, case: Case) -> str:
     return "fitted"
 
 
-def only_spoilt_without_weight(case: Case) -> bool:
-    """Whether the values that are not finite are in rows of weight 0, which a fit need not look at."""
+def has_invalid_rows_of_weight_zero_only(case: Case) -> bool:
+    """Return whether all values that are not finite are in rows of weight 0, which a fit may ignore."""
     weight, spoilt = case.weight, ~np.isfinite(case.numbers.astype(float)).all(axis=1)
     return weight is not None and len(weight) == case.rows and bool(spoilt.any()) and not weight[spoilt].any()
 
@@ -228,8 +228,8 @@ def travels(model: Any, X: Any, said: dict[str, Any]) -> None:
     assert repr(clone(model)) == repr(clone(clone(model)))
 
 
-def not_stricter_than_the_twin(subject: Subject, option: int, case: Case, refusal: Refused) -> None:
-    """What scikit-learn fits, with answers that are numbers, we do not refuse, but for what is documented."""
+def accepts_input_of_counterpart(subject: Subject, option: int, case: Case, refusal: Refused) -> None:
+    """Check that input that scikit-learn fits with finite results is not refused, except where documented."""
     twin = subject.twin(option)
     if twin is None or is_documented(refusal) or is_of_a_sign_rounded_away(subject, case, refusal):
         return
@@ -259,7 +259,7 @@ DOCUMENTED = (
     "with binarize=None the data must lie between 0 and 1",
     "covariance of all classes together is singular",  # where its rounding happens to leave an inverse
     "the covariance of class ",  # likewise, of QuadraticDiscriminantAnalysis
-    "is not full rank",  # where a variance below `tol` is lost in its rounding, beside columns of 1e140
+    "is not full rank",  # where a variance below `tol` is lost in its rounding, with columns of 1e140
     "is required to leave one out",  # RidgeCV of one row: there is nothing to choose a penalty by
     "Input sample_weight contains",  # NaN or infinity, with which libsvm leaves rows out
     "sample_weight and X have incompatible shapes: (0,)",  # an empty one is none to libsvm
@@ -276,7 +276,7 @@ DOCUMENTED = (
 DOCUMENTED_AFTERWARDS = (
     "pass a var_smoothing above",
     "is beyond float64",
-    "compares histograms, whose numbers are 0 or more",  # rows of weight 0, which no fit has looked at
+    "compares histograms, whose numbers are 0 or more",  # rows of weight 0, which no fit checks
 )
 
 
@@ -285,7 +285,7 @@ def is_documented(refusal: Refused, sentences: tuple[str, ...] = DOCUMENTED) -> 
 
 
 def is_of_a_sign_rounded_away(subject: Subject, case: Case, refusal: Refused) -> bool:
-    """Whether a response of -1e-150, say, was refused, which is 0 to scikit-learn beside float32 rows.
+    """Return whether a response such as -1e-150 was refused, which scikit-learn rounds to 0 with float32 rows.
 
     It rounds responses to the type of the rows before it looks at their range; this is documented, too.
     """
@@ -296,7 +296,7 @@ def is_of_a_sign_rounded_away(subject: Subject, case: Case, refusal: Refused) ->
     return bool(nearly_zero.any())
 
 
-# -- tame numbers, asked for in several ways --------------------------------------------------------------------------
+# -- harmless numbers, fitted in several ways --------------------------------------------------------------------------
 
 
 def fitted(subject: Subject, option: int, X: Any, y: Any, weight: Any) -> Any:
@@ -323,7 +323,7 @@ def is_one_model(subject: Subject, option: int, case: Case, law: str) -> str:
             again = other if isinstance(other, dict) else answers(other, X, tuple(said))
             digits = max(digits, rounding_of_shares(model, numbers))
     except Refused as refusal:
-        if law == "form":  # whoever takes no sparse matrix says so
+        if law == "form":  # models without support for sparse matrices refuse them
             return "form: refused"
         raise AssertionError(f"{law}: {refusal}") from refusal
     if not said.keys() & again.keys():  # LinearSVC, say, of a class without weight: held, but for nothing
@@ -335,7 +335,7 @@ def is_one_model(subject: Subject, option: int, case: Case, law: str) -> str:
 
 
 def rounding_of_shares(model: Any, numbers: Any) -> float:
-    """What the last digits of log p(x, y) of the best class make of a share: shares are exp of differences of them.
+    """Bound the error of a share by the last digits of log p(x, y) of the best class: shares are exp of differences.
 
     Where a column is constant in a class, its variance there is but what smoothing adds, 1e-9 of that of all rows: a
     row with another value, in some column or other for every class, has logarithms of 5e9, which end at 1e-6.
@@ -345,13 +345,13 @@ def rounding_of_shares(model: Any, numbers: Any) -> float:
     try:
         with refusals_are_sentences():
             best = np.max(model.predict_joint_log_proba(numbers), axis=1)
-    except Refused:  # a singular covariance has no density, though what is left of it tells classes apart
+    except Refused:  # a singular covariance has no density, although its regular part separates classes
         return 0.0
     return 16 * float(np.spacing(np.abs(best[np.isfinite(best)]).max(initial=0.0)))
 
 
 def comparable(subject: Subject, y: Any, weight: Any) -> tuple[str, ...]:
-    """What two fits of one model say alike.
+    """Return the results in which two fits of one model must agree.
 
     Of a class without weight only the shares: its coefficients go to −∞, and the directions that tell it from others
     are any.
@@ -409,7 +409,7 @@ def in_batches(subject: Subject, option: int, case: Case, numbers: Any, y: Any, 
     return whole, numbers, max(subject.digits, 1e-7)
 
 
-def like_the_twin(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
+def agrees_with_counterpart(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:
     twin = subject.twin(option)
     # scikit-learn's saga may stop far from the optimum, however small `tol` is, and its sag diverge
     if twin is None or subject.options[option].get("solver") in ("sag", "saga"):
@@ -436,7 +436,7 @@ def like_the_twin(subject: Subject, option: int, case: Case, numbers: Any, y: An
 
 
 def one_optimum(subject: Subject, twin: Any, weight: Any) -> bool:
-    """Whether there is nothing to choose: of folds with equal scores one penalty, of an interval one intercept.
+    """Return whether the optimum is not unique: penalties with equal scores of folds, or an interval of intercepts.
 
     And every class has some weight: without, ours says so, or keeps the class, and liblinear loses it.
     """
@@ -446,7 +446,7 @@ def one_optimum(subject: Subject, twin: Any, weight: Any) -> bool:
 
 
 def is_singular_unseen(twin: Any, numbers: Any) -> bool:
-    """Whether it is scikit-learn's Ridge without a penalty, of columns that depend on each other.
+    """Return whether the model is scikit-learn's Ridge without a penalty on linearly dependent columns.
 
     It solves the normal equations by Cholesky, which may notice only rounding where there is no curvature: predictions
     of 20 rows with 6 different values among them are then off by half of their spread.
@@ -465,7 +465,7 @@ def has_one_intercept(model: Any, weight: Any) -> bool:
 
 
 def laws_of(subject: Subject) -> list[str]:
-    """Those that say something of it."""
+    """Return the laws that apply to the subject."""
     says = {
         "form": True,
         "order": subject.any_order,
@@ -481,5 +481,5 @@ LAWS = {
     "order": in_another_order,
     "weights": with_rows_for_weights,
     "batches": in_batches,
-    "scikit-learn": like_the_twin,
+    "scikit-learn": agrees_with_counterpart,
 }

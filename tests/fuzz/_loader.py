@@ -21,9 +21,9 @@ from mercer._errors import ModelFileError
 from mercer.files import describe, load
 from tests.files._tags import classes_by_tag
 
-#: bytes that it may take beside what it has when it begins
+#: bytes that it may allocate in addition to its memory at the start
 ROOM = 2 << 30
-#: who may be asked for more of their modules by a name that is in the table
+#: packages from which a name in the table may import further modules
 TRUSTED = {"mercer", "sklearn", "scipy", "numpy", "pandas", "pyarrow"}
 #: what no file is to make anybody do
 FORBIDDEN = ("os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system")
@@ -38,8 +38,8 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
         events.append(event)
 
 
-def _asked(model: Any) -> str:
-    """Ask a model that was built for predictions; any exception of Python's will do."""
+def _describe_predictions(model: Any) -> str:
+    """Call the prediction methods of a loaded model; any Python exception is accepted."""
     try:
         width = getattr(model, "n_features_in_", 0)
     except Exception:  # of a pipeline that is none
@@ -70,7 +70,7 @@ def answer(path: str) -> dict[str, Any]:
         model, outcome = None, f"raised {type(failure).__name__}: {failure}"
     imported = sorted({name.partition(".")[0] for name in set(sys.modules) - before} - TRUSTED)
     found = list(events)
-    return {"outcome": outcome or _asked(model), "imported": imported, "events": found}
+    return {"outcome": outcome or _describe_predictions(model), "imported": imported, "events": found}
 
 
 def main() -> None:
@@ -80,7 +80,7 @@ def main() -> None:
     for module in ("pandas", "pyarrow.ipc"):
         import_module(module)
     for path in Path(sys.argv[1]).glob("*.mercer"):
-        _asked(load(path))
+        _describe_predictions(load(path))
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, taken + ROOM))
     sys.addaudithook(_watch)

@@ -23,7 +23,7 @@ WORDS_OF_TEXT = [*(word.encode() for word in _TEXT), b"\xff\xfe", b"\xfe\xff", b
 
 
 def damaged(octets: bytes, rng: Random, words: Sequence[bytes] = (b"\0", b"\xff"), most: int = 4) -> bytes:
-    """The bytes after up to so many changes; now and then after none."""
+    """Return the bytes after at most the given number of changes, sometimes without any."""
     for _ in range(rng.randrange(most + 1)):
         octets = _changed(octets, rng, words)
     return octets

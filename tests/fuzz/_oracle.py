@@ -1,4 +1,4 @@
-"""What a file of separated fields holds, read by Python's csv module and the rules that the documentation states."""
+"""Contents of a file of separated fields, read by Python's csv module and the documented rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
 class Unreadable(Exception):
-    """There is no one table in these bytes."""
+    """The bytes do not determine a unique table."""
 
 
 def fields_of(octets: bytes, ending: str, guessed: str) -> tuple[list[str], list[list[str]]]:
@@ -79,7 +79,7 @@ def _is_number(field: str) -> bool:
 
 
 def agrees(read: Any, written: Sequence[str]) -> bool:
-    """Whether the values of a pyarrow column are those that were written."""
+    """Return whether the values of a pyarrow column are those that were written."""
     import pyarrow as pa
 
     values, stripped = read.to_pylist(), [field.strip() for field in written]

@@ -1,7 +1,7 @@
-"""Writes docs/fuzz.md: how many inputs each law was tried on in the last long `make fuzz`, and what came of them.
+"""Write docs/fuzz.md: the number of inputs of each law in the last long `make fuzz`, and their outcomes.
 
-`python -m tests.fuzz._page [build/fuzz.json …]` writes it from the counts of a run; where a law found something, and
-was tried again after the mend, from those of the later run, which is named after the first.
+`python -m tests.fuzz._page [build/fuzz.json …]` writes the page from the counts of a run. If a law failed and was
+tested again after the correction, give the later run after the first: its counts replace those of the first.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "fuzz.md"
 HEAD = """# Random inputs, counted
 
-{inputs:,} random inputs in {minutes:.0f} minutes of a core. Of each law this is the last run, in which nothing was
-found; what earlier ones have found, the laws and what they draw are in [Reliability](reliability.md).
+{inputs:,} random inputs in {minutes:.0f} minutes on one core. For each law this is the last run, which had no failures.
+Earlier failures, the laws and the distribution of the inputs are described in [Reliability](reliability.md).
 `python -m tests.fuzz._page` writes this page from `build/fuzz.json`.
 
-*Held*: it was fitted, read or built, and the law was looked at. *Refused*: by a sentence, as the law allows. The
-others, of harmless numbers, are ones of which the law that was drawn says nothing.
+*Held*: the input was fitted, read or built, and the law was checked. *Refused*: the input was refused with a sentence,
+as the law allows. The remaining inputs are harmless numbers to which the law that was drawn does not apply.
 """
-#: words of laws for an input that was turned down with a sentence
+#: outcomes of an input that was refused with a sentence
 REFUSED = ("refused", "form: refused", "fitted, no answer")
-#: the word of the law of certificates for one that claims nothing
+#: the outcome of a certificate that does not hold
 NO_CLAIM = "does not hold"
 
 
 @dataclass(frozen=True)
 class Tried:
-    """The inputs of one law, by what came of them."""
+    """The inputs of one law, counted by outcome."""
 
     outcomes: dict[str, int]
     slowest: float
@@ -54,7 +54,7 @@ class Tried:
         return sum(number for word, number in self.outcomes.items() if word.endswith(("says nothing", NO_CLAIM)))
 
     def __add__(self, other: Tried) -> Tried:
-        """The inputs of both."""
+        """Add the counts of two runs."""
         outcomes = dict(Counter(self.outcomes) + Counter(other.outcomes))
         return Tried(outcomes, max(self.slowest, other.slowest), self.seconds + other.seconds)
 
@@ -64,17 +64,17 @@ class Tried:
 
 
 def written(*records: dict[str, Any]) -> str:
-    """The page."""
+    """Return the text of the page."""
     laws = {test: Tried(**counts) for record in records for test, counts in record["tests"].items()}
     if found := [test for test, tried in laws.items() if "find" in tried.outcomes]:
-        raise SystemExit(f"not written: mend these first, and try them again: {', '.join(found)}")
+        raise SystemExit(f"not written: correct these failures first, and run them again: {', '.join(found)}")
     laws = _united(laws)
     inputs, seconds = sum(one.inputs for one in laws.values()), sum(one.seconds for one in laws.values())
     return "\n".join(
         [
             HEAD.format(inputs=inputs, minutes=seconds / 60).rstrip(),
-            *table("Whatever is given", laws, "test_whatever_is_given"),
-            *table("One model, however it is asked for", laws, "test_one_model_however_it_is_asked_for"),
+            *table("Any input is fitted or refused", laws, "test_any_input_is_fitted_or_refused"),
+            *table("All ways to fit give the same model", laws, "test_all_ways_to_fit_give_the_same_model"),
             *table("Certificates, tables, text, model files and requests", laws, None),
             "",
         ]
@@ -82,7 +82,7 @@ def written(*records: dict[str, Any]) -> str:
 
 
 def _united(laws: dict[str, Tried]) -> dict[str, Tried]:
-    """The laws, with one row for all estimators whose certificates a law was tried on."""
+    """Return the laws, with one row for the certificates of all estimators."""
     united: dict[str, Tried] = {}
     for name, tried in laws.items():
         row = name.partition("[")[0] if name.startswith("test_certificates.py") else name
@@ -91,7 +91,7 @@ def _united(laws: dict[str, Tried]) -> dict[str, Tried]:
 
 
 def table(title: str, laws: dict[str, Tried], test: str | None) -> Iterator[str]:
-    """The estimators that a law was tried on; or with None, all other laws."""
+    """Yield the rows of the estimators of a law, or with None those of all other laws."""
     yield from ("", f"## {title}", "")
     yield from (
         f"| {'estimator' if test else 'law'} | inputs | held | refused | slowest, s |",

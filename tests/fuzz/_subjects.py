@@ -90,7 +90,7 @@ class Subject:
             return None
 
     def arguments(self, case: Case) -> tuple[Any, ...]:
-        """What `fit` takes before weights."""
+        """Return the arguments of `fit` that come before the weights."""
         if self.learns == "classes":
             return (case.X, case.labels)
         return (case.X, case.response) if self.learns == "numbers" else (case.X,)

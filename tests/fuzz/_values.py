@@ -1,4 +1,4 @@
-"""Values that model files may hold beside models: what models are made of, what they answer, and what fits pass on."""
+"""Values other than models that model files may contain: parts of models, their results, and intermediate results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long random inputs are tried, and what of it is counted.
+"""Duration of random inputs, and the counts of their outcomes.
 
 `make test` tries a few fixed inputs of every law, so that the laws themselves cannot rot. `make fuzz` tries random ones
 for `MERCER_FUZZ_MINUTES` minutes, shared evenly by the tests, and leaves the counts in `build/fuzz.json`.

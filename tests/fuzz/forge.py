@@ -36,13 +36,13 @@ from tests.files._tags import classes_by_tag
 from tests.fuzz._forge import Template
 from tests.fuzz._values import GIVEN, answers
 
-#: bytes that a worker may take beside what it has when it begins
+#: bytes that a worker may allocate in addition to its memory at the start
 MEMORY = 1 << 30
 #: seconds that one file may take
 PATIENCE = 20.0
 #: seconds of a method of the whole model, beyond which it is called rarely
 QUICK = 0.01
-#: "guarded" are errors of Python or numba that a method has explained, and no finds unless these are asked for; the
+#: "guarded" are errors of Python or numba that a method has explained, and failures only on request; the
 #: last three are finds, in classes of scikit-learn as in those of mercer
 OUTCOMES = ("refused", "built", "guarded", "foreign", "crashed", "hung")
 #: methods of Python, scikit-learn and displays that are not of the model
@@ -63,7 +63,7 @@ class Subject(NamedTuple):
 
 
 class Find(NamedTuple):
-    """What went wrong with one forged file."""
+    """Failure with one forged file."""
 
     number: int
     name: str
@@ -208,7 +208,7 @@ def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]
 
 
 def _is_sentence(error: Exception) -> bool:
-    """Whether mercer raised the error itself, with a sentence, as a `TypeError` of a family that is no response.
+    """Return whether mercer raised the error itself, such as the `TypeError` of a family without a response.
 
     scikit-learn has sentences in `TypeError`, too, such as that of sparse predictions without a score.
     """
@@ -246,7 +246,7 @@ def run(
     logged: tuple[str, ...] = ("foreign",),
     patience: float = PATIENCE,
 ) -> Any:
-    """Try so many mutations; return counts by subject and outcome, the finds, and the seconds of the slowest file."""
+    """Try mutations; return counts by subject and outcome, the failures, and the seconds of the slowest file."""
     board = Board(workers, len(found))
     names = sorted(classes_by_tag())
     running = {_forked(i, i, found, count, seed, workers, board, folder, names, logged): i for i in range(workers)}

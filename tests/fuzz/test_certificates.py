@@ -168,7 +168,7 @@ class Claim:
 
 
 def rounding_at_corners(objective: Objective, sizes: Array) -> float:
-    """Of losses whose slope is 1 on one side, with predictors that are sums of terms of such `sizes`."""
+    """Bound the rounding of losses whose slope is 1 on one side, for sums of terms of the given `sizes`."""
     return OF_PREDICTOR * float(objective.weight @ sizes)
 
 
@@ -199,12 +199,12 @@ def least_squares(rows: Rows, model: Any, l2: float, *, positive: bool = False) 
 
 
 def lengths(rows: Rows, l2: float) -> Array:
-    """Of the columns, with the rows of the penalty."""
+    """Return the lengths of the columns, including the rows of the penalty."""
     return np.sqrt(np.square(np.sqrt(rows.ones)[:, None] * rows.wide).sum(axis=0) + l2)
 
 
 def left_of_normal_equations(rows: Rows, certificate: Any, point: Array, l2: float) -> float:
-    """By how much the objective can fall if they hold to a portion of what is added up in them."""
+    """Bound the decrease of the objective for equations that hold to a share of their summed terms."""
     size = np.linalg.norm(np.sqrt(rows.ones) * rows.numbers) + lengths(rows, l2) @ np.abs(point[:-1, 0])
     return float(0.5 * (certificate.value * size) ** 2)
 
@@ -272,7 +272,7 @@ def elastic_net_with_best_alpha(rows: Rows) -> Claim:
 def smooth_claim(
     rows: Rows, model: Any, objective: Objective, *, dispersion: bool, point: Array | None = None
 ) -> Claim:
-    """Of a distance to the optimum in standard errors; the objective is half a deviance where φ is estimated."""
+    """Claim a distance to the optimum in standard errors; with an estimated φ the objective is half a deviance."""
     point = point_of(model.coef_, model.intercept_) if point is None else point
     mean = float(rows.ones.mean())
     phi = 2 * objective.value(point) / (mean * rows.rows) if dispersion else 1.0
@@ -311,7 +311,7 @@ def glm(rows: Rows, family: str, loss: Any, y: Array, link: str | None = None, *
 
 
 def glm_gaussian(rows: Rows) -> Claim:
-    """Its closed form is that of `ridge`, and so is the certificate."""
+    """Use the closed form and the certificate of `ridge`."""
     claim = glm(rows, "gaussian", losses.squares(rows.numbers), rows.numbers, dispersion=True)
     return replace(claim, allowed=left_of_normal_equations(rows, claim.certificate, claim.point, rows.strength))
 
@@ -404,7 +404,7 @@ def ordinal(rows: Rows) -> Claim:
 
 
 def steep(rows: Rows, family: Any, power: float, y: Array) -> Claim:
-    """A log link beside offsets or responses that lie far apart."""
+    """Test a log link with offsets or responses of very different sizes."""
     model = mercer.GLM(family, link="log", penalty=L2(rows.strength) if rows.strength else None)
     model = model.set_params(fit_intercept=rows.intercept)
     model = model.fit(rows.X, y, offset=rows.offset, sample_weight=rows.weight)
@@ -459,7 +459,7 @@ def logistic(rows: Rows, many: int, l1_ratio: float, **options: Any) -> Claim:
 
 
 def along_no_curvature(claim: Claim, length: float) -> Callable[[Array], float]:
-    """What a softmax with a subgradient of that length, in standard errors, leaves where its losses are flat.
+    """Bound the remaining decrease of a softmax with a subgradient of that length, where its losses are flat.
 
     A standard error is infinite there, and says nothing of the objective: it falls by the slope times the way, until
     coefficients vanish. That may be far where probabilities are 0 or 1 but for the rounding of columns.
@@ -625,7 +625,7 @@ def factor(K: Array) -> Array:
 
 
 def machine(rows: Rows, model: Any, y: Array, pieces: Any, kernel: str) -> Claim:
-    """Of the primal objective in features of the kernel among the rows."""
+    """Return the primal objective in features of the kernel among the rows."""
     model = fitted(model.set_params(C=rows.strength, kernel=kernel, gamma=0.5), rows, y)
     features = rows.wide if kernel == "linear" else factor(bumps(rows.wide))
     beta = np.zeros(rows.rows)
@@ -701,7 +701,7 @@ STEEP = (steep_gamma, steep_compound, steep_poisson)
 
 
 def is_true(claim_of: Callable[[Rows], Claim], rows: Rows) -> str:
-    """The certificate holds, and nothing lower is found; or it does not hold."""
+    """Check that a certificate holds and no lower objective is found, or that it does not hold."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -722,12 +722,12 @@ def is_true(claim_of: Callable[[Rows], Claim], rows: Rows) -> str:
 
 
 @pytest.mark.parametrize("claim_of", CLAIMS, ids=lambda claim_of: claim_of.__name__)
-def test_nothing_lower_is_found(claim_of: Callable[[Rows], Claim], campaign: Callable[..., None]) -> None:
+def test_no_lower_objective_is_found(claim_of: Callable[[Rows], Claim], campaign: Callable[..., None]) -> None:
     campaign(lambda rows: is_true(claim_of, rows), problems)
 
 
 @pytest.mark.parametrize("claim_of", STEEP, ids=lambda claim_of: claim_of.__name__)
-def test_nothing_lower_is_found_however_far_apart_rows_lie(
+def test_no_lower_objective_is_found_for_distant_rows(
     claim_of: Callable[[Rows], Claim], campaign: Callable[..., None]
 ) -> None:
     campaign(lambda rows: is_true(claim_of, rows), far, samples=10)
@@ -756,7 +756,7 @@ def separates(rows: Rows, model: Any) -> str:
 
 
 @pytest.mark.parametrize("model", [mercer.Perceptron(tol=None, max_iter=50), mercer.LinearThreshold()], ids=str)
-def test_proofs_about_hyperplanes(model: Any, campaign: Callable[..., None]) -> None:
+def test_proofs_about_hyperplanes_hold(model: Any, campaign: Callable[..., None]) -> None:
     campaign(lambda rows: separates(rows, clone(model)), problems, samples=5)
 
 
@@ -776,7 +776,7 @@ ROUNDED = (
 
 @pytest.mark.parametrize("rows", SINGLE, ids=lambda rows: rows.values)
 @pytest.mark.parametrize("claim_of", ROUNDED, ids=lambda claim_of: claim_of.__name__)
-def test_coefficients_of_single_precision_are_certified_as_they_are(
+def test_coefficients_of_single_precision_are_certified_as_stored(
     claim_of: Callable[[Rows], Claim], rows: Rows
 ) -> None:
     assert is_true(claim_of, rows) in ("held", "refused")
@@ -791,13 +791,13 @@ def test_coefficients_of_single_precision_are_certified_as_they_are(
     ],
     ids=["intercept off its optimum", "no curvature", "predictors of many steps"],
 )
-def test_certificates_count_what_is_small_but_not_nothing(claim_of: Callable[[Rows], Claim], rows: Rows) -> None:
+def test_certificates_include_small_terms(claim_of: Callable[[Rows], Claim], rows: Rows) -> None:
     assert is_true(claim_of, rows) == "held"
 
 
 @pytest.mark.parametrize("claim_of", CLAIMS, ids=lambda claim_of: claim_of.__name__)
-def test_the_search_arrives(claim_of: Callable[[Rows], Claim]) -> None:
-    """From afar it comes as low as the model, so that a model that is not at the minimum would be noticed."""
+def test_the_search_reaches_the_minimum(claim_of: Callable[[Rows], Claim]) -> None:
+    """The search from a distant start reaches the objective of the model, so that a failure would be noticed."""
     rows = Rows(20, 3, "normal", "plain", "random", "float64", 0.1, 1.0, intercept=True, seed=3)
     claim = claim_of(rows)
     assert claim.certificate.holds

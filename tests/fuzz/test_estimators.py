@@ -19,13 +19,13 @@ every_estimator = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subjec
 
 
 @every_estimator
-def test_whatever_is_given(subject: Subject, campaign: Callable[..., None]) -> None:
+def test_any_input_is_fitted_or_refused(subject: Subject, campaign: Callable[..., None]) -> None:
     inputs = st.tuples(st.integers(0, len(subject.options) - 1), cases(subject.all_targets))
     campaign(lambda drawn: survives(subject, *drawn), inputs)
 
 
 @every_estimator
-def test_one_model_however_it_is_asked_for(subject: Subject, campaign: Callable[..., None]) -> None:
+def test_all_ways_to_fit_give_the_same_model(subject: Subject, campaign: Callable[..., None]) -> None:
     def tame(option: int) -> st.SearchStrategy[Case]:
         return tame_cases(subject.tame_targets, subject.values, subject.forms, wide=option in subject.wide)
 
@@ -40,6 +40,6 @@ def all_estimators() -> set[str]:
     return {name for name, made in public.items() if inspect.isclass(made) and hasattr(made, "fit")}
 
 
-def test_no_estimator_is_left_out() -> None:
+def test_every_estimator_is_tested() -> None:
     texts = {"CountVectorizer", "HashingVectorizer", "TfidfVectorizer"}
     assert {subject.name for subject in SUBJECTS} - {"kernelize"} == all_estimators() - texts

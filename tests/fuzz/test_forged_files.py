@@ -17,7 +17,7 @@ from tests.fuzz.conftest import MINUTES
 ROOT = Path(__file__).parents[2]
 #: mutations in `make test`, and those that a process makes in a minute of `make fuzz`
 FEW, EACH_MINUTE = 2_000, 2_000
-#: outcomes of a file that is a find
+#: outcomes of a file that count as failures
 FINDS = ("foreign", "crashed", "hung")
 
 
@@ -38,7 +38,7 @@ UNREACHED = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked, and their memory is bounded as Linux has it")
-def test_forged_files_are_refused_or_answer(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_forged_files_are_refused_or_give_predictions(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     count = max(FEW, int(EACH_MINUTE * MINUTES / 4))
     seed = "0" if not MINUTES else str(int.from_bytes(os.urandom(4)))
     record = tmp_path / "found.json"

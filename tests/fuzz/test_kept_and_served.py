@@ -14,7 +14,7 @@ import pytest
 import mercer
 import mercer.data
 from mercer._errors import CheckpointError, ModelFileError
-from mercer.engines.passes import Run, running
+from mercer.engines.passes import Run, enter_run
 from mercer.files.checkpoints import Checkpoint, checkpointed
 from tests.fuzz._mutate import SEEDS, WORDS_OF_TEXT, damaged, in_json
 
@@ -31,12 +31,12 @@ def fitted(max_iter: int = 20) -> Any:
 def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """The folder of a fit that was killed at its end, and the model."""
     folder = tmp_path_factory.mktemp("kept") / "fit"
-    with Checkpoint(folder, every=0.0) as journal, running(Run(journal=journal)):
+    with Checkpoint(folder, every=0.0) as journal, enter_run(Run(journal=journal)):
         model = fitted()
     return folder, model
 
 
-def test_a_damaged_checkpoint_is_refused_or_changes_nothing(campaign: Any, kept: Any, tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_refused_or_has_no_effect(campaign: Any, kept: Any, tmp_path: Path) -> None:
     folder, model = kept
     files = sorted(path.name for path in folder.iterdir())
 
@@ -75,7 +75,7 @@ def client() -> Any:
         yield client
 
 
-def test_any_body_is_answered_or_refused_with_a_sentence(campaign: Any, client: Any) -> None:
+def test_any_request_body_is_answered_or_refused_with_a_sentence(campaign: Any, client: Any) -> None:
     def change(seed: int) -> bytes:
         rng = Random(seed)
         rows: Any = ROWS if rng.random() < 0.5 else {"rows": ROWS}

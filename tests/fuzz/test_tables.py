@@ -125,7 +125,7 @@ def folder() -> Iterator[Path]:
 
 
 def outcome(read: Callable[[], Any]) -> Any:
-    """What was read, or the sentence that says why not; any other exception is a find."""
+    """Return the rows read, or the sentence of the error; any other exception is a failure."""
     try:
         return read()
     except MercerError as refusal:
@@ -155,7 +155,7 @@ def written(folder: Path, file: File) -> Path:
     return path
 
 
-def test_separated_fields_are_those_that_python_reads(campaign: Any, folder: Path) -> None:
+def test_separated_fields_agree_with_python(campaign: Any, folder: Path) -> None:
     def law(file: File) -> str:
         path = written(folder, file)
         table = outcome(lambda: read_table(path))
@@ -178,7 +178,7 @@ def test_separated_fields_are_those_that_python_reads(campaign: Any, folder: Pat
 
 
 @pytest.mark.parametrize("make", [_separated, _objects, _typed], ids=["separated", "json", "typed"])
-def test_pieces_are_the_whole(campaign: Any, folder: Path, make: Callable[[int], File]) -> None:
+def test_pieces_agree_with_the_whole(campaign: Any, folder: Path, make: Callable[[int], File]) -> None:
     def law(file: File) -> str:
         if file.ending in (".json", ".jsonl") and re.search(rb"\n[ \t\r]*[^\s{]|[^\s}][ \t\r]*\n", file.octets):
             return "left out"  # an object in several lines is read where these come together
@@ -202,7 +202,7 @@ def test_pieces_are_the_whole(campaign: Any, folder: Path, make: Callable[[int],
     campaign(law, SEEDS.map(make), samples=25)
 
 
-def test_sparse_rows_are_read_by_pieces_as_at_once(campaign: Any, folder: Path) -> None:
+def test_sparse_rows_read_by_pieces_agree_with_the_whole(campaign: Any, folder: Path) -> None:
     def law(file: File) -> str:
         path = written(folder, file)
 
@@ -219,7 +219,7 @@ def test_sparse_rows_are_read_by_pieces_as_at_once(campaign: Any, folder: Path) 
     campaign(law, SEEDS.map(_pairs), samples=25)
 
 
-def test_what_is_written_is_read_again(campaign: Any, folder: Path) -> None:
+def test_written_tables_are_read_back(campaign: Any, folder: Path) -> None:
     def law(rows: list[tuple[str, float]]) -> str:
         table = pa.table({"t": pa.array([text for text, _ in rows], pa.string()), "x": [value for _, value in rows]})
         for separator, ending in ((",", ".csv"), ("\t", ".tsv")):

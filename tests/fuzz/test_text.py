@@ -125,16 +125,16 @@ def travels(model: Any, texts: list[str]) -> None:
             assert_same_outcome(partial(arrived.transform, texts), lambda: model.transform(texts))
 
 
-def test_counts_are_those_of_scikit_learn(campaign: Any) -> None:
+def test_counts_agree_with_scikit_learn(campaign: Any) -> None:
     campaign(lambda case: compare("CountVectorizer", case, 0.0, **case.limits), cases, samples=80)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_weights_are_those_of_scikit_learn(campaign: Any) -> None:
+def test_weights_agree_with_scikit_learn(campaign: Any) -> None:
     campaign(lambda case: compare("TfidfVectorizer", case, 1e-13, **case.limits), cases, samples=40)
 
 
-def test_hashes_are_those_of_scikit_learn(campaign: Any) -> None:
+def test_hashes_agree_with_scikit_learn(campaign: Any) -> None:
     campaign(lambda case: compare("HashingVectorizer", case, 0.0, n_features=97), cases, samples=40)
 
 
@@ -156,7 +156,7 @@ def _ways(case: Case) -> list[Callable[[list[str]], Any]]:
     ]
 
 
-def test_it_does_not_matter_how_documents_are_given_or_split(campaign: Any) -> None:
+def test_containers_and_splits_of_documents_do_not_matter(campaign: Any) -> None:
     def law(case: Case) -> str:
         try:
             ours = mercer.CountVectorizer(**case.options).fit(case.documents)

@@ -24,7 +24,7 @@ def with_ones(X: Any) -> Any:
 
 
 @pytest.mark.parametrize("reference", references(), ids=str)
-def test_certified_standard_errors(reference: Reference) -> None:
+def test_standard_errors_agree_with_certified_values(reference: Reference) -> None:
     model = LinearRegression().fit(reference.X, reference.y)
     errors = summary(model, reference.X, reference.y).standard_errors
     assert correct_digits(errors, reference.standard_errors) >= reference.digits
@@ -40,7 +40,7 @@ def test_hc0_is_the_sandwich_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("kind", "power"), [("HC2", 1), ("HC3", 2)])
-def test_hc2_and_hc3_divide_by_what_the_leverage_leaves(kind: str, power: int) -> None:
+def test_hc2_and_hc3_divide_by_one_minus_the_leverage(kind: str, power: int) -> None:
     X, y, _ = clustered_counts()
     model = GLM("poisson").fit(X, y)
     A, mu = with_ones(X), model.predict(X)
@@ -51,7 +51,7 @@ def test_hc2_and_hc3_divide_by_what_the_leverage_leaves(kind: str, power: int) -
 
 
 @pytest.mark.parametrize("kind", ["HC2", "HC3"])
-def test_a_row_that_goes_through_its_own_response_has_no_residual(kind: str) -> None:
+def test_a_row_of_leverage_one_has_no_residual(kind: str) -> None:
     # the only row of its level: what the tolerance left of its residual, divided by 1 − 1, was an error of 522
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=40), np.eye(40)[0]])
@@ -64,7 +64,7 @@ def test_a_row_that_goes_through_its_own_response_has_no_residual(kind: str) -> 
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])
-def test_a_row_of_classes_that_goes_through_its_own_response_has_no_residual(power: float) -> None:
+def test_a_row_of_classes_with_leverage_one_has_no_residual(power: float) -> None:
     p = np.array([0.3, 0.3, 0.4])
     W = np.diag(p) - np.outer(p, p)
     noise = np.array([[1e-6, -3e-6, 2e-6]])
@@ -112,7 +112,7 @@ def test_a_cluster_may_be_larger_than_a_block() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("kind", ["model", "HC0", "HC1", "HC2", "HC3"])
-def test_a_frequency_means_equal_rows(family: str, kind: str) -> None:
+def test_a_frequency_is_equivalent_to_equal_rows(family: str, kind: str) -> None:
     X = columns(60)
     y, times = responses(family, X), np.arange(60) % 3 + 1
     weighted = summary(
@@ -162,7 +162,7 @@ def test_any_storage_has_the_same_errors(as_type: Any, covariance: str) -> None:
 
 
 @pytest.mark.parametrize("covariance", ["model", "HC3", "cluster"])
-def test_categories_are_as_good_as_indicators(covariance: str) -> None:
+def test_categories_agree_with_indicators(covariance: str) -> None:
     X = columns(120)[:, :2]
     city = np.array(["Bonn", "Kiel", "Ulm"])[np.arange(120) % 3]
     y, clusters = responses("poisson", columns(120)), np.arange(120) // 5 if covariance == "cluster" else None
@@ -187,7 +187,7 @@ def test_threads_do_not_matter() -> None:
     np.testing.assert_array_equal(*found)
 
 
-def test_collinear_columns_are_not_given_errors_but_the_others_are() -> None:
+def test_only_independent_columns_have_standard_errors() -> None:
     X = columns(100)
     y = responses("gaussian", X)
     doubled = np.column_stack([X, 2 * X[:, 2] - 1])
@@ -230,7 +230,7 @@ def test_invalid_requests_are_refused() -> None:
 
 @pytest.mark.parametrize("weight", [None, np.full(40, 1 / 40)])
 @pytest.mark.parametrize("options", [{"covariance": "HC1"}, {"covariance": "cluster", "clusters": np.arange(40) // 2}])
-def test_a_correction_by_degrees_of_freedom_needs_some(options: dict[str, Any], weight: Any) -> None:
+def test_a_correction_by_degrees_of_freedom_needs_residual_degrees(options: dict[str, Any], weight: Any) -> None:
     # as many rows as coefficients were an error of Python's, and weights that sum to less than that errors of 0
     X, y, _ = clustered_counts(40)
     if weight is None:
@@ -242,7 +242,7 @@ def test_a_correction_by_degrees_of_freedom_needs_some(options: dict[str, Any], 
 
 
 @pytest.mark.parametrize("clusters", [np.arange(40) / 8, np.arange(40.0) // 4, np.arange(40).astype("M8[D]")])
-def test_clusters_are_of_any_type(clusters: Any) -> None:
+def test_clusters_may_be_of_any_type(clusters: Any) -> None:
     X, y, _ = clustered_counts(40)
     model = GLM("poisson").fit(X, y)
     names = [f"cluster {label}" for label in clusters]
@@ -251,7 +251,7 @@ def test_clusters_are_of_any_type(clusters: Any) -> None:
 
 
 @pytest.mark.parametrize("missing", [np.nan, None, np.datetime64("NaT")])
-def test_a_cluster_that_is_missing_is_named(missing: Any) -> None:
+def test_a_missing_cluster_is_named(missing: Any) -> None:
     X, y, _ = clustered_counts(40)
     clusters = [np.datetime64("2020-01-01"), np.datetime64("2020-01-02")] * 20
     labels = clusters if isinstance(missing, np.datetime64) else np.resize([1.0, 2.0], 40).astype(object)
@@ -290,7 +290,7 @@ def test_hc3_of_classes_is_a_jackknife_of_one_newton_step(weighted: bool) -> Non
     np.testing.assert_allclose(found, np.transpose(moves) @ moves, rtol=1e-6)
 
 
-def test_hc2_of_classes_lies_between() -> None:
+def test_hc2_of_classes_lies_between_hc0_and_hc3() -> None:
     X, y = three_classes(150)
     model = GLM("categorical").fit(X, y)
     errors = [summary(model, X, y, covariance=kind).standard_errors for kind in ("HC0", "HC2", "HC3")]
@@ -298,7 +298,7 @@ def test_hc2_of_classes_lies_between() -> None:
     np.testing.assert_allclose(errors[1] ** 2, errors[0] * errors[2], rtol=0.02)
 
 
-def test_a_frequency_of_a_class_is_so_many_equal_rows() -> None:
+def test_a_frequency_of_classes_is_equivalent_to_equal_rows() -> None:
     X, y = three_classes(150)
     times = np.arange(len(y)) % 3 + 1
     model = GLM("categorical", tol=1e-10)
@@ -310,7 +310,7 @@ def test_a_frequency_of_a_class_is_so_many_equal_rows() -> None:
 
 @pytest.mark.parametrize("weight_kind", ["frequency", "precision"])
 @pytest.mark.parametrize("family", ["gaussian", "poisson"])
-def test_a_cluster_without_weight_is_no_cluster(family: str, weight_kind: str) -> None:
+def test_a_cluster_of_weight_zero_has_no_effect(family: str, weight_kind: str) -> None:
     X = columns(60)
     y, clusters, weight = responses(family, X), np.arange(60) // 5, (np.arange(60) < 50).astype(float)
     model = GLM(family, weight_kind=weight_kind)

@@ -51,7 +51,7 @@ def test_one_coefficient_is_tested_by_its_statistic() -> None:
     assert test.p_value == pytest.approx(table.p_values[2])
 
 
-def test_a_combination_is_tested_like_the_coefficient_that_it_is_in_other_columns() -> None:
+def test_a_combination_is_tested_like_a_coefficient_of_transformed_columns() -> None:
     """β0 = β1 in columns a, b is that a − b has no coefficient in columns a + b, a − b."""
     X = columns(100)
     y = responses("poisson", X)
@@ -64,7 +64,7 @@ def test_a_combination_is_tested_like_the_coefficient_that_it_is_in_other_column
 
 
 @pytest.mark.parametrize("left", ["nothing", "the intercept", "the columns"])
-def test_the_ratio_compares_with_the_fit_that_the_hypothesis_leaves(left: str) -> None:
+def test_the_likelihood_ratio_compares_with_the_restricted_fit(left: str) -> None:
     X = columns(80)
     y = responses("poisson", X)
     table = summary(GLM("poisson").fit(X, y), X, y)
@@ -78,7 +78,7 @@ def test_the_ratio_compares_with_the_fit_that_the_hypothesis_leaves(left: str) -
 
 
 def test_a_true_hypothesis_is_rarely_rejected() -> None:
-    """Of 100 samples, the tests of a true hypothesis reject about 5 %."""
+    """In 100 samples, tests of a true hypothesis reject about 5 %."""
     rejected = np.zeros(3)
     for seed in range(100):
         X = columns(60, seed)
@@ -112,7 +112,7 @@ def test_a_test_reads_as_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [[1.0]], np.nan, np.inf])
-def test_values_that_do_not_fit_are_refused(values: object) -> None:
+def test_invalid_hypothesised_values_are_refused(values: object) -> None:
     X = columns(40)
     y = responses("poisson", X)
     table = summary(GLM("poisson").fit(X, y), X, y)
@@ -132,7 +132,7 @@ def test_after_firth_tests_do_not_reject_the_estimate() -> None:
 
 
 @pytest.mark.parametrize("test", ["likelihood_ratio_test", "score_test"])
-def test_a_restricted_fit_that_was_not_found_is_reported(test: str) -> None:
+def test_a_restricted_fit_that_fails_is_reported(test: str) -> None:
     """With a coefficient of 100 the means of other rows overflow."""
     X = columns(80)
     y = responses("poisson", X)
@@ -141,7 +141,7 @@ def test_a_restricted_fit_that_was_not_found_is_reported(test: str) -> None:
         getattr(table, test)("x0", 100.0)
 
 
-def test_a_profile_whose_fits_were_not_found_is_reported() -> None:
+def test_a_profile_whose_fits_fail_is_reported() -> None:
     X = columns(80)
     y = responses("poisson", X)
     fitted = read_fit(GLM("poisson").fit(X, y), X, y, sample_weight=None, offset=None, exposure=None).fitted
@@ -149,7 +149,7 @@ def test_a_profile_whose_fits_were_not_found_is_reported() -> None:
         profile_interval(fitted, compute_covariance(fitted), 1, 0.95, most_steps=0)
 
 
-def test_an_r_that_was_estimated_is_found_anew_under_a_hypothesis() -> None:
+def test_an_estimated_r_is_estimated_again_under_a_hypothesis() -> None:
     discrete = pytest.importorskip("statsmodels.discrete.discrete_model")
     rng = np.random.default_rng(3)
     X = rng.normal(size=(300, 3))
@@ -170,7 +170,7 @@ def test_an_r_that_was_estimated_is_found_anew_under_a_hypothesis() -> None:
     assert table.score_test("x0", near).statistic == pytest.approx(1.0, rel=0.3)
 
 
-def test_without_an_intercept_r_is_found_at_means_of_one() -> None:
+def test_without_an_intercept_r_is_estimated_at_means_of_one() -> None:
     X = columns(200)
     y = np.random.default_rng(0).negative_binomial(2, 0.5, 200)
     model = GLM("negative_binomial", link="log", fit_intercept=False).fit(X, y)

@@ -229,7 +229,7 @@ def test_classes_have_a_coefficient_for_each_column_and_class(people: pd.DataFra
     assert table.criteria.model_freedom == theirs.df_model
 
 
-def test_penalties_and_what_cannot_be_summarised(people: pd.DataFrame) -> None:
+def test_penalties_and_models_without_a_summary(people: pd.DataFrame) -> None:
     X, y = people[COLUMNS], people["cost"]
     table = summary(make_pipeline(TableFeatures(), Ridge(2.0)).fit(X, y), X, y)
     assert table.posterior

@@ -24,7 +24,7 @@ def summary_of(family: str, rows: int = 300) -> Summary:
     return summary(glm(family).fit(X, y), X, y)
 
 
-def test_least_squares_by_the_textbook() -> None:
+def test_intervals_of_least_squares_agree_with_the_textbook() -> None:
     X = columns(25)
     y = responses("gaussian", X)
     table = summary(LinearRegression().fit(X, y), X, y)
@@ -38,7 +38,7 @@ def test_least_squares_by_the_textbook() -> None:
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "poisson", "gamma"])
-def test_the_mean_of_a_row_is_the_intercept_of_a_fit_that_counts_from_it(family: str) -> None:
+def test_the_mean_of_a_row_is_the_intercept_of_a_fit_centred_at_it(family: str) -> None:
     X = columns(200)
     y = responses(family, X)
     row = np.array([0.5, 1.0, -2.0])
@@ -50,7 +50,7 @@ def test_the_mean_of_a_row_is_the_intercept_of_a_fit_that_counts_from_it(family:
 
 
 def test_an_interval_of_observations_covers_new_observations() -> None:
-    """Some 90 % of new counts lie in their intervals; without the spread of the mean it would be 70 %."""
+    """About 90 % of new counts lie in their intervals; without the uncertainty of the mean it would be 70 %."""
     inside, plain = [], []
     for seed in range(30):
         X, new = columns(40, seed), columns(200, seed + 100)
@@ -154,7 +154,7 @@ def test_invalid_requests_are_refused() -> None:
         table.predict_interval(X, offset=np.ones(50))
 
 
-def test_blocks_of_rows_change_no_interval_of_classes() -> None:
+def test_blocks_of_rows_do_not_change_intervals_of_classes() -> None:
     X = columns(200)
     y = np.random.default_rng(0).integers(0, 3, size=200)
     table = summary(GLM("categorical").fit(X, y), X, y)
@@ -201,7 +201,7 @@ def test_ends_are_in_order_and_inside_the_range_of_the_family(family: str, link:
     assert (interval.mean <= interval.upper).all()
 
 
-def test_a_mean_that_may_be_infinite_has_no_upper_end() -> None:
+def test_an_interval_that_includes_infinite_means_has_no_upper_end() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(12, 1))
     y = rng.gamma(1.0, 1 / (0.1 + 2 * X[:, 0]))
@@ -228,7 +228,7 @@ def test_counts_beyond_all_whole_numbers_of_float64_have_quantiles() -> None:
 @pytest.mark.parametrize("kind", ["mean", "observation"])
 @pytest.mark.parametrize("family", ["gaussian", "poisson"])
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
-def test_a_mean_that_the_rows_of_the_fit_leave_open_has_no_interval(family: str, kind: str) -> None:
+def test_a_mean_that_is_not_identified_has_no_interval(family: str, kind: str) -> None:
     """Columns that were equal differ, or a constant column has another value: no row says what that does."""
     X = columns(80)
     y = responses(family, X)
@@ -244,7 +244,7 @@ def test_a_mean_that_the_rows_of_the_fit_leave_open_has_no_interval(family: str,
 
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
-def test_probabilities_that_the_rows_of_the_fit_leave_open_have_no_interval() -> None:
+def test_probabilities_that_are_not_identified_have_no_interval() -> None:
     X, y = three_classes(200)
     doubled = np.column_stack([X, X[:, 2]])
     new = doubled[:2].copy()
@@ -256,7 +256,7 @@ def test_probabilities_that_the_rows_of_the_fit_leave_open_have_no_interval() ->
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_row_that_is_not_finite_is_refused_by_its_place(value: float) -> None:
+def test_a_row_that_is_not_finite_is_refused_by_number(value: float) -> None:
     table, new = summary_of("poisson"), columns(3)
     new[2, 1] = value
     with pytest.raises(NonFiniteError, match=r"'x1' .* row 2"):

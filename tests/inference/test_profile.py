@@ -50,7 +50,7 @@ def test_the_published_intervals_of_firths_estimate() -> None:
     np.testing.assert_allclose(found, endometrial.FIRTH_INTERVALS, rtol=1e-5)
 
 
-def test_an_interval_without_end_is_infinite() -> None:
+def test_an_unbounded_interval_is_infinite() -> None:
     """All who were exposed fell ill: the odds have no upper bound."""
     with pytest.warns(UserWarning, match="separat"):
         model = GLM("bernoulli").fit(endometrial.X, endometrial.y)

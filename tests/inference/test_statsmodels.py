@@ -1,4 +1,4 @@
-"""The numbers of statsmodels, on the data sets that come with it."""
+"""Agreement with statsmodels, on its own data sets."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def assert_same_table(ours: Summary, theirs: Any) -> None:
     np.testing.assert_allclose(ours.intervals, theirs.conf_int(), rtol=1e-6, atol=1e-12)
 
 
-def test_the_table(case: tuple[Any, Any, Any, Any]) -> None:
+def test_the_table_agrees_with_statsmodels(case: tuple[Any, Any, Any, Any]) -> None:
     model, X, y, theirs = case
     ours = summary(model, X, y)
     assert_same_table(ours, fitted(theirs, use_t=ours.statistic == "t"))
 
 
 def test_robust_errors(case: tuple[Any, Any, Any, Any]) -> None:
-    """Their HC1 to HC3 are of least squares alone: a GLM of theirs has HC0 for each of them."""
+    """HC1 to HC3 of statsmodels are for least squares only: its GLM has HC0 for each of them."""
     model, X, y, theirs = case
     ours = summary(model, X, y, covariance="HC0")
     assert_same_table(ours, fitted(theirs, cov_type="HC0", use_t=ours.statistic == "t"))
@@ -132,7 +132,7 @@ def test_every_robust_error_of_a_linear_regression(kind: str) -> None:
     assert_same_table(ours, sm.OLS(y, constant_first(X)).fit(cov_type=kind, use_t=True))
 
 
-def test_a_linear_regression_as_a_whole() -> None:
+def test_figures_of_a_linear_regression() -> None:
     X, y = data("longley")
     ours, theirs = summary(LinearRegression().fit(X, y), X, y), sm.OLS(y, constant_first(X)).fit()
     assert_same_table(ours, theirs)
@@ -187,7 +187,7 @@ def test_a_negative_binomial_whose_r_is_estimated() -> None:
 
 @pytest.mark.parametrize(("link", "theirs"), [("logit", "Logit"), ("probit", "Probit"), ("log", "Poisson")])
 def test_discrete_models(link: str, theirs: str) -> None:
-    """Their `fair` data: whether there was an affair, and how much of one."""
+    """The `fair` data of statsmodels: whether there was an affair, and its extent."""
     X, y = data("fair")
     y = np.round(y) if theirs == "Poisson" else (y > 0).astype(float)
     model = GLM("poisson" if theirs == "Poisson" else "bernoulli", link, tol=1e-10).fit(X, y)
@@ -226,7 +226,7 @@ def test_binomial_counts() -> None:
 
 
 def test_successes_and_failures_as_rows_with_frequencies() -> None:
-    """Their example of a binomial: 303 districts with 8 to 4,000 pupils each."""
+    """The binomial example of statsmodels: 303 districts with 8 to 4,000 pupils each."""
     X, y = data("star98")
     rows, labels, weight = np.vstack([X, X]), np.repeat([1, 0], len(X)), np.concatenate([y[:, 0], y[:, 1]])
     ours = summary(GLM("bernoulli").fit(rows, labels, sample_weight=weight), rows, labels, sample_weight=weight)

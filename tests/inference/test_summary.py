@@ -42,7 +42,9 @@ UNPENALISED = [
 
 @pytest.mark.parametrize(("drop_in", "glm", "family"), UNPENALISED, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("covariance", ["model", "HC3"])
-def test_a_drop_in_has_the_errors_of_the_glm_that_it_is(drop_in: Any, glm: Any, family: str, covariance: str) -> None:
+def test_a_drop_in_estimator_has_the_errors_of_the_equivalent_glm(
+    drop_in: Any, glm: Any, family: str, covariance: str
+) -> None:
     X = columns(150)
     y = responses(family, X)
     ours, theirs = (summary(model.fit(X, y), X, y, covariance=covariance) for model in (drop_in, glm))
@@ -60,7 +62,7 @@ PENALISED = [
 
 
 @pytest.mark.parametrize(("drop_in", "glm", "family"), PENALISED, ids=lambda value: type(value).__name__)
-def test_after_l2_it_is_the_posterior(drop_in: Any, glm: Any, family: str) -> None:
+def test_after_l2_the_summary_is_the_posterior(drop_in: Any, glm: Any, family: str) -> None:
     X = columns(150)
     y = responses(family, X)
     ours, theirs = (summary(model.fit(X, y), X, y) for model in (drop_in, glm(150)))
@@ -140,7 +142,7 @@ def test_text_and_html_agree() -> None:
     assert repr(table) == text
 
 
-def test_it_stores_nothing_on_the_model() -> None:
+def test_a_summary_does_not_modify_the_model() -> None:
     X = columns(60)
     y = responses("poisson", X)
     model = GLM("poisson").fit(X, y)
@@ -149,7 +151,7 @@ def test_it_stores_nothing_on_the_model() -> None:
     assert vars(model) == before
 
 
-def test_other_data_than_those_of_the_fit_give_a_note() -> None:
+def test_data_that_differ_from_the_fit_give_a_note() -> None:
     X = columns(60)
     y = responses("poisson", X)
     model = GLM("poisson").fit(X, y)
@@ -270,7 +272,7 @@ def test_a_penalty_that_was_chosen_is_summarised_like_one_that_was_given(classes
     assert not summary(free, X, y).posterior
 
 
-def test_so_is_that_of_a_ridge_regression() -> None:
+def test_a_chosen_ridge_penalty_is_summarised_like_a_given_one() -> None:
     X = columns(60)
     y = responses("gaussian", X)
     chosen = RidgeCV(alphas=[0.5, 5.0]).fit(X, y)
@@ -278,7 +280,7 @@ def test_so_is_that_of_a_ridge_regression() -> None:
     np.testing.assert_allclose(table.covariance, expected.covariance, rtol=1e-9)
 
 
-def test_a_class_without_weight_is_no_class() -> None:
+def test_a_class_of_weight_zero_has_no_effect() -> None:
     X = columns(60)
     y = np.array(list("abc"))[np.random.default_rng(0).integers(0, 3, 60)]
     weight, kept = (y != "c").astype(float), y != "c"

@@ -96,7 +96,7 @@ def same(a: Any, b: Any, error: float = 1e-6) -> None:
 
 @EACH
 @pytest.mark.parametrize("weighted", [False, True])
-def test_with_all_rows_as_landmarks_it_is_the_exact_model(name: str, weighted: bool) -> None:
+def test_with_all_rows_as_landmarks_the_model_is_exact(name: str, weighted: bool) -> None:
     model, kind = MODELS[name]
     weight = WEIGHT if weighted else None
     if name == "glm reference" and weighted:
@@ -120,7 +120,7 @@ def test_with_all_rows_as_landmarks_it_is_the_exact_model(name: str, weighted: b
 
 
 @pytest.mark.parametrize("name", ["ridge", "softmax", "glm poisson", "kernel ridge", "kernel ridge widths"])
-def test_rows_of_weight_0_are_not_there(name: str) -> None:
+def test_rows_of_weight_0_have_no_effect(name: str) -> None:
     model, kind = MODELS[name]
     weighted = np.flatnonzero(WEIGHT)
     some = clone(model).set_params(approximate=Nystroem(n_components=20, random_state=0))
@@ -142,7 +142,7 @@ def test_landmarks_have_the_coefficients(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ridge", "logistic", "softmax", "glm poisson", "kernel ridge", "liblinear"])
-def test_fourier_features_come_closer_the_more_there_are(name: str) -> None:
+def test_more_fourier_features_approximate_better(name: str) -> None:
     model, kind = MODELS[name]
     exact = output(clone(model).fit(X, Y[kind]), NEW)
     errors, approximations = [], []
@@ -163,8 +163,8 @@ def test_fourier_features_come_closer_the_more_there_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ridge", "glm poisson", "kernel ridge", "kernel ridge widths"])
-def test_the_kernel_of_features_is_that_of_the_model(name: str) -> None:
-    """Also where features have a width, which goes with a kernel that is given by its name."""
+def test_the_kernel_of_the_features_is_that_of_the_model(name: str) -> None:
+    """Features with a width agree with a kernel given by its name."""
     model, kind = MODELS[name]
     for features in (RandomFourierFeatures(n_components=20, random_state=0), Nystroem(n_components=20, random_state=0)):
         plain = clone(model).set_params(approximate=features).fit(X, Y[kind])
@@ -175,7 +175,7 @@ def test_the_kernel_of_features_is_that_of_the_model(name: str) -> None:
 
 
 @QUICK
-def test_auto_is_exact_where_that_takes_only_seconds(name: str) -> None:
+def test_auto_is_exact_if_that_takes_only_seconds(name: str) -> None:
     model, kind = MODELS[name]
     auto = clone(model).set_params(approximate="auto")
     fitted = clone(auto).fit(X, Y[kind])
@@ -191,7 +191,7 @@ def test_auto_is_exact_where_that_takes_only_seconds(name: str) -> None:
 
 
 @QUICK
-def test_it_tells_what_the_features_cost(name: str) -> None:
+def test_the_error_of_the_features_is_reported(name: str) -> None:
     model, kind = MODELS[name]
     few = clone(model).set_params(approximate=Nystroem(n_components=3, random_state=0)).fit(X, Y[kind])
     more = clone(model).set_params(approximate=Nystroem(n_components=40, random_state=0)).fit(X, Y[kind])
@@ -233,13 +233,13 @@ def test_a_kernel_without_a_spectrum_has_no_fourier_features() -> None:
 
 
 @pytest.mark.parametrize("wrong", [sp.eye(3), Ridge(), "fast", 17])
-def test_nothing_else_stands_for_a_kernel(wrong: Any) -> None:
+def test_other_values_of_approximate_are_refused(wrong: Any) -> None:
     for model in (KernelRidge(kernel="rbf"), kernelize(Ridge(), "rbf"), GLM(penalty="l2", kernel="rbf")):
         with pytest.raises((KernelError, ValueError), match="approximate"):
             clone(model).set_params(approximate=wrong).fit(X, Y["numbers"])
 
 
-def test_what_cannot_be_approximated_is_refused() -> None:
+def test_options_incompatible_with_approximations_are_refused() -> None:
     with pytest.raises(KernelError, match="precomputed"):
         KernelRidge(kernel="precomputed", approximate="nystroem").fit(X @ X.T, Y["numbers"])
     with pytest.raises(KernelError, match="Pipeline"):
@@ -250,7 +250,7 @@ def test_what_cannot_be_approximated_is_refused() -> None:
         KernelRidge(alpha="loo", kernel="rbf", approximate="nystroem").fit(X[:1], Y["numbers"][:1])
 
 
-def test_kernelize_passes_it_on() -> None:
+def test_kernelize_passes_the_option_on() -> None:
     features = Nystroem(n_components=7, random_state=0)
     for model in (Ridge(), LogisticRegression(), PoissonRegressor(), GLM("poisson", penalty="l2")):
         made = kernelize(model, "rbf", features)
@@ -259,7 +259,7 @@ def test_kernelize_passes_it_on() -> None:
         assert len(made.fit(X, Y["counts"] > 1 if isinstance(model, LogisticRegression) else Y["counts"]).X_fit_) == 7
 
 
-def test_texts_are_compared_with_texts() -> None:
+def test_kernels_of_texts_are_approximated() -> None:
     texts = ["".join(letters) for letters in RNG.choice(list("abc"), size=(60, 8))]
     y = np.array([text.count("ab") for text in texts], dtype=float)
     for model in (
@@ -287,7 +287,7 @@ def test_a_function_of_two_rows_is_a_kernel_too() -> None:
 
 @QUICK
 @pytest.mark.parametrize("approximate", ["nystroem", "fourier"])
-def test_rows_of_any_form(name: str, approximate: str) -> None:
+def test_rows_of_any_container_are_accepted(name: str, approximate: str) -> None:
     model, kind = MODELS[name]
     model = clone(model).set_params(approximate=approximate)
     expected = output(clone(model).fit(X, Y[kind]), NEW)
@@ -301,7 +301,7 @@ def test_rows_of_any_form(name: str, approximate: str) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e150])
-def test_targets_of_any_scale(scale: float) -> None:
+def test_targets_may_be_of_any_scale(scale: float) -> None:
     for model in (KernelRidge(kernel="rbf"), kernelize(Ridge(), "rbf")):
         model = clone(model).set_params(approximate="nystroem")
         plain, scaled = clone(model).fit(X, Y["numbers"]), clone(model).fit(X, scale * Y["numbers"])
@@ -309,13 +309,13 @@ def test_targets_of_any_scale(scale: float) -> None:
         same(scaled.predict(NEW), scale * plain.predict(NEW))
 
 
-def test_targets_far_from_0() -> None:
+def test_targets_far_from_0_keep_their_digits() -> None:
     model = kernelize(Ridge(), "rbf", "nystroem")
     same(model.fit(X, Y["numbers"] + 1e8).predict(NEW) - 1e8, clone(model).fit(X, Y["numbers"]).predict(NEW), 1e-5)
 
 
 @pytest.mark.parametrize("approximate", ["nystroem", "fourier"])
-def test_rows_far_from_0_and_of_any_scale(approximate: str) -> None:
+def test_rows_far_from_0_and_of_any_scale_are_accepted(approximate: str) -> None:
     for move, scale in ((1e8, 1.0), (0.0, 1e-150), (0.0, 1e150)):
         rows, new = move + scale * X, move + scale * NEW
         kernel = RBF(gamma=0.4 / scale / scale) if 1e-100 < scale < 1e100 else Laplacian(gamma=0.4 / scale)
@@ -326,7 +326,7 @@ def test_rows_far_from_0_and_of_any_scale(approximate: str) -> None:
             same(output(fitted, new), output(plain.fit(X, y), NEW), 1e-5)
 
 
-def test_separable_classes_with_hardly_a_penalty() -> None:
+def test_separable_classes_with_a_tiny_penalty() -> None:
     y = X[:, 0] > 0
     for C in (1e4, 1e8):
         fitted = kernelize(LogisticRegression(C=C, max_iter=1000), "rbf", "nystroem").fit(X, y)
@@ -334,7 +334,7 @@ def test_separable_classes_with_hardly_a_penalty() -> None:
         assert fitted.certificate_.holds
 
 
-def test_landmarks_that_are_all_the_same() -> None:
+def test_identical_landmarks() -> None:
     rows = np.repeat(X[:3], 30, axis=0)
     for model in (
         KernelRidge(kernel="rbf"),
@@ -349,7 +349,7 @@ def test_landmarks_that_are_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("alpha", ["loo", "gcv", 1.0])
-def test_a_kernel_that_is_0(alpha: Any) -> None:
+def test_a_kernel_that_is_zero(alpha: Any) -> None:
     fitted = KernelRidge(alpha=alpha, kernel="linear", approximate="nystroem").fit(np.zeros((20, 2)), Y["numbers"][:20])
     np.testing.assert_array_equal(fitted.predict(NEW), 0.0)
     classes = kernelize(LogisticRegression(), "linear", "nystroem").fit(np.zeros((20, 2)), np.arange(20) % 2)
@@ -357,8 +357,8 @@ def test_a_kernel_that_is_0(alpha: Any) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e77, 1e150])
-def test_kernels_of_any_scale(scale: float) -> None:
-    """Beside small ones the penalty is all there is, beside large ones it is nothing."""
+def test_kernels_may_be_of_any_scale(scale: float) -> None:
+    """With a small kernel the penalty dominates, with a large one it is negligible."""
     ridge = KernelRidge(kernel="linear", approximate="nystroem").fit(scale * X, Y["numbers"])
     free = np.linalg.lstsq(X, Y["numbers"], rcond=None)[0] if scale > 1 else np.zeros(2)
     np.testing.assert_allclose(ridge.predict(scale * NEW), NEW @ free, atol=1e-6)
@@ -375,7 +375,7 @@ def test_targets_that_are_0_or_constant(alpha: Any) -> None:
     assert fitted.certificate_.holds
 
 
-def test_a_rare_class_that_no_sample_has_seen() -> None:
+def test_a_rare_class_absent_from_the_sample() -> None:
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(3000, 2))
     labels = np.where(rows[:, 0] > 0, "right", "left").astype(object)
@@ -393,7 +393,7 @@ def test_a_rare_class_that_no_sample_has_seen() -> None:
     assert two.fit(rows, labels == "rare").certificate_.holds
 
 
-def test_many_rows_by_float32_tiles_are_their_features_in_float64() -> None:
+def test_float32_tiles_of_many_rows_agree_with_float64_features() -> None:
     n, landmarks = 80_000, 50
     assert n * landmarks >= TileOptions().single_from
     rng = np.random.default_rng(2)
@@ -411,7 +411,7 @@ def test_many_rows_by_float32_tiles_are_their_features_in_float64() -> None:
 
 @QUICK
 @pytest.mark.parametrize("approximate", ["nystroem", "fourier"])
-def test_pickles_and_clones(name: str, approximate: str) -> None:
+def test_models_can_be_pickled_and_cloned(name: str, approximate: str) -> None:
     model, kind = MODELS[name]
     fitted = clone(model).set_params(approximate=approximate).fit(X, Y[kind])
     np.testing.assert_array_equal(output(pickle.loads(pickle.dumps(fitted)), NEW), output(fitted, NEW))
@@ -460,7 +460,7 @@ def test_interrupting_the_assessment_of_the_features_keeps_the_fit(monkeypatch: 
         assert fitted.certificate_.holds
 
 
-def test_offsets_and_exposures() -> None:
+def test_offsets_and_exposures_are_used() -> None:
     exposure = RNG.uniform(0.5, 2, size=N)
     model = GLM("poisson", penalty="l2", kernel=KERNEL)
     exact = clone(model).fit(X, Y["counts"], exposure=exposure)
@@ -468,7 +468,7 @@ def test_offsets_and_exposures() -> None:
     same(fitted.predict(NEW), exact.predict(NEW))
 
 
-def test_what_approximations_cost_is_known_beforehand() -> None:
+def test_the_cost_of_an_approximation_is_estimated() -> None:
     rows = np.random.default_rng(0).normal(size=(20_000, 5))
     for model in (KernelRidge(kernel="rbf"), kernelize(LogisticRegression(), "rbf"), GLM(penalty="l2", kernel="rbf")):
         cost = estimate_cost(clone(model).set_params(approximate=Nystroem(n_components=100)), rows)
@@ -479,7 +479,7 @@ def test_what_approximations_cost_is_known_beforehand() -> None:
         assert "features" in cost.sentence
 
 
-def test_landmarks_that_any_rows_may_be_cost_nothing_to_choose() -> None:
+def test_uniform_landmarks_cost_nothing_to_choose() -> None:
     rows = np.random.default_rng(0).normal(size=(20_000, 5))
     model = KernelRidge(kernel="rbf")
     any_rows, chosen = (

@@ -1,4 +1,4 @@
-"""Rows that are standard normal each by itself, and spread evenly together."""
+"""Directions are standard normal rows that are evenly spread together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_every_row_is_standard_normal(sampling: str, columns: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3, 5, 12])
-def test_blocks_at_right_angles(count: int) -> None:
+def test_blocks_are_orthogonal(count: int) -> None:
     rows = draw_orthogonal(count, 5, np.random.default_rng(0))
     for start in range(0, count, 5):
         block = rows[start : start + 5]
@@ -29,14 +29,14 @@ def test_blocks_at_right_angles(count: int) -> None:
         np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=1e-12)
 
 
-def test_hadamard_blocks_at_right_angles_where_nothing_is_padded() -> None:
+def test_hadamard_blocks_without_padding_are_orthogonal() -> None:
     rows = DIRECTIONS["hadamard"](128, 128, np.random.default_rng(0))
     products = rows @ rows.T
     np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=1e-10)
 
 
 @pytest.mark.parametrize(("columns", "count"), [(8, 5), (64, 64), (100, 300)])
-def test_products_without_writing_the_rows_out(columns: int, count: int) -> None:
+def test_products_are_computed_without_forming_the_rows(columns: int, count: int) -> None:
     chain = Hadamard.draw(count, columns, np.random.default_rng(0)).scale_rows(np.arange(1.0, count + 1))
     X = np.random.default_rng(1).normal(size=(20, columns))
     found = np.empty((20, count))
@@ -44,7 +44,7 @@ def test_products_without_writing_the_rows_out(columns: int, count: int) -> None
     np.testing.assert_allclose(found, X @ chain.rows().T, atol=1e-10 * np.abs(found).max())
 
 
-def test_the_transform_is_taken_where_there_are_many_columns() -> None:
+def test_the_transform_is_used_for_many_columns() -> None:
     rng = np.random.default_rng(0)
     assert Hadamard.draw(1024, 1024, rng).is_faster
     assert not Hadamard.draw(1000, 20, rng).is_faster

@@ -22,7 +22,7 @@ def rows(n: int = 90, d: int = 3, seed: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_it_is_exact_on_its_landmarks(kernel: Kernel) -> None:
+def test_the_map_is_exact_on_its_landmarks(kernel: Kernel) -> None:
     X = rows()
     features = NystroemMap.of(kernel, X[:30])(X)
     assert_allclose(features[:30] @ features[:30].T, kernel(X[:30]), atol=1e-10)
@@ -30,7 +30,7 @@ def test_it_is_exact_on_its_landmarks(kernel: Kernel) -> None:
 
 
 @given(n=st.integers(1, 25), d=st.integers(1, 3), repeats=st.integers(1, 3), seed=st.integers(0, 99))
-def test_with_all_rows_as_landmarks_it_is_the_kernel(n: int, d: int, repeats: int, seed: int) -> None:
+def test_with_all_rows_as_landmarks_the_map_gives_the_kernel(n: int, d: int, repeats: int, seed: int) -> None:
     X = np.repeat(rows(n, d, seed), repeats, axis=0)
     for kernel in (RBF(gamma=1.0), Linear()):
         features = NystroemMap.of(kernel, X)(X)
@@ -39,7 +39,7 @@ def test_with_all_rows_as_landmarks_it_is_the_kernel(n: int, d: int, repeats: in
 
 
 @pytest.mark.parametrize(("kernel", "rank"), [(Linear(), 3), (Polynomial(2), 10), (RBF(gamma=0.0), 1)], ids=repr)
-def test_there_are_as_many_features_as_dimensions(kernel: Kernel, rank: int) -> None:
+def test_the_number_of_features_is_the_rank(kernel: Kernel, rank: int) -> None:
     X = rows()
     mapped = NystroemMap.of(kernel, X[:40])
     assert mapped.back.shape == (40, rank)
@@ -47,12 +47,12 @@ def test_there_are_as_many_features_as_dimensions(kernel: Kernel, rank: int) -> 
     assert_allclose(mapped(X) @ mapped(X).T, kernel(X), atol=1e-10)
 
 
-def test_rows_without_any_kernel_have_no_features() -> None:
+def test_rows_with_kernel_zero_have_zero_features() -> None:
     mapped = NystroemMap.of(Linear(), np.zeros((4, 2)))
     assert mapped(rows(5, 2)).shape == (5, 0)
 
 
-def test_blocks_of_rows_make_no_difference() -> None:
+def test_blocks_of_rows_do_not_change_features() -> None:
     X = rows(700)
     mapped = NystroemMap.of(KERNELS[0], X[:50])
     whole = mapped(X)
@@ -70,7 +70,7 @@ def test_sparse_rows_and_texts() -> None:
     assert_allclose(features[:12] @ features[:12].T, kernel(words[:12]), atol=1e-9)
 
 
-def test_tiles_are_the_kernels_with_the_landmarks() -> None:
+def test_tiles_are_kernel_values_with_the_landmarks() -> None:
     X = rows()
     tiles = NystroemMap.of(KERNELS[0], X[:8]).tiles(X)
     out = np.empty((5, 8))
@@ -92,7 +92,7 @@ def test_the_trace_error() -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("close", [False, True])
-def test_tensors_have_the_features_of_arrays(kernel: Kernel, close: bool) -> None:
+def test_features_of_tensors_agree_with_arrays(kernel: Kernel, close: bool) -> None:
     torch = pytest.importorskip("torch")
     X = rows()
     landmarks = X[:20] * (0.05 if close else 1.0)  # close together, so that float32 alone would not do

@@ -67,7 +67,7 @@ def test_the_error_falls_as_one_over_root_m(kernel: k.Kernel, sampling: str, pai
 
 @FORMS
 @pytest.mark.parametrize("d", [4, 16])
-def test_right_angles_make_the_error_smaller(d: int, paired: bool) -> None:
+def test_orthogonal_frequencies_reduce_the_error(d: int, paired: bool) -> None:
     X = rows(d=d)
     by_itself, even = (
         size(errors(k.RBF(), X, 8 * d, 60, sampling=sampling, paired=paired))
@@ -76,7 +76,7 @@ def test_right_angles_make_the_error_smaller(d: int, paired: bool) -> None:
     assert even < 0.95 * by_itself
 
 
-def test_pairs_have_the_diagonal_exactly() -> None:
+def test_pairs_give_the_exact_diagonal() -> None:
     X = rows()
     for kernel in KERNELS:
         features = FourierMap.draw(kernel.spectrum(3), 10, np.random.default_rng(0), paired=True)(X)
@@ -106,7 +106,7 @@ def test_a_transform_and_a_product_give_the_same_features(d: int, sampling: str,
 
 
 @FORMS
-def test_tiles_are_the_features_without_their_scale(paired: bool) -> None:
+def test_tiles_are_unscaled_features(paired: bool) -> None:
     X = rows(50)
     features = FourierMap.draw(
         (3 * k.RBF()).spectrum(3), 20, np.random.default_rng(0), paired=paired, shift=X.mean(axis=0)
@@ -122,7 +122,7 @@ def test_tiles_are_the_features_without_their_scale(paired: bool) -> None:
     np.testing.assert_allclose(features.back * taken, features(X)[[3, 7]], atol=1e-14)
 
 
-def test_rough_tiles_are_of_float64_where_angles_need_its_digits() -> None:
+def test_rough_tiles_use_float64_if_angles_are_large() -> None:
     X = rows()
     features = FourierMap.draw(k.RBF().spectrum(3), 20, np.random.default_rng(0))
     assert features.tiles(X).rough == np.float32
@@ -138,7 +138,7 @@ def test_sparse_rows(paired: bool) -> None:
         assert features.tiles(X).rough == np.float64
 
 
-def test_what_is_saved_does_not_grow_by_use() -> None:
+def test_the_saved_size_does_not_grow_with_use() -> None:
     X, features = rows(), FourierMap.draw(k.RBF().spectrum(3), 300, np.random.default_rng(0))
     saved = pickle.dumps(features)
     before = features(X)
@@ -146,7 +146,7 @@ def test_what_is_saved_does_not_grow_by_use() -> None:
     np.testing.assert_array_equal(pickle.loads(saved)(X), before)
 
 
-def test_nothing_depends_on_the_number_of_threads() -> None:
+def test_the_number_of_threads_does_not_change_features() -> None:
     X, features = rows(5000), FourierMap.draw(k.RBF().spectrum(3), 300, np.random.default_rng(0))
     with engine(threads=1):
         alone = features(X)
@@ -166,7 +166,7 @@ def test_tensors(paired: bool, dtype: str, error: float) -> None:
     np.testing.assert_allclose(found.numpy(), features(X), atol=error)
 
 
-def test_a_card_without_room_for_the_features(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_that_do_not_fit_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
 
     def full(*args: Any, **options: Any) -> Any:

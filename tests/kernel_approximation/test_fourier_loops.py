@@ -56,7 +56,7 @@ def test_offsets_and_scale() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_what_is_no_number_stays_none_and_what_has_no_digits_is_bounded(dtype: type[np.floating]) -> None:
+def test_nan_is_propagated_and_huge_angles_stay_bounded(dtype: type[np.floating]) -> None:
     t = np.array([[np.nan, np.inf, -np.inf, np.finfo(dtype).max, -np.finfo(dtype).max, 2.0**60]], dtype)
     put_cosines(t, np.zeros(6, dtype), dtype(1))
     assert np.isnan(t[0, :3]).all()
@@ -64,7 +64,7 @@ def test_what_is_no_number_stays_none_and_what_has_no_digits_is_bounded(dtype: t
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_uncompiled_they_are_the_same(dtype: type[np.floating]) -> None:
+def test_uncompiled_loops_agree(dtype: type[np.floating]) -> None:
     t = angles(dtype, 20.0)[0, ::50]
     cosine, sine = turned(t)
     error = 8 * np.finfo(dtype).eps

@@ -1,4 +1,4 @@
-"""The fast transform is the product with the matrix written out."""
+"""The fast transform agrees with the product with the Hadamard matrix."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mercer.kernel_approximation._fourier_loops import GROUP, MIN_LENGTH, put_ha
 
 
 @pytest.mark.parametrize("length", [MIN_LENGTH, 16, 32, 64, 128, 1024])
-def test_a_transform_is_a_product(length: int) -> None:
+def test_a_transform_agrees_with_a_matrix_product(length: int) -> None:
     rng = np.random.default_rng(length)
     values, signs = rng.normal(size=(length, GROUP)), rng.choice([-1.0, 1.0], length)
     found = values.copy()

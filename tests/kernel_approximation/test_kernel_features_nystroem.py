@@ -105,7 +105,7 @@ def test_more_landmarks_than_rows() -> None:
 
 @pytest.mark.parametrize("kernel", [RBF(), "precomputed", lambda x, z: 1.0])
 @pytest.mark.parametrize("param", ["gamma", "coef0", "degree"])
-def test_parameters_of_names_do_not_go_with_others(kernel: Any, param: str) -> None:
+def test_parameters_of_named_kernels_are_refused_with_kernel_objects(kernel: Any, param: str) -> None:
     with pytest.raises(ValueError, match="Don't pass gamma, coef0 or degree to Nystroem"):
         Nystroem(kernel, **{param: 1.0}).fit(np.eye(120))
 
@@ -115,7 +115,7 @@ def test_parameters_of_names_do_not_go_with_others(kernel: Any, param: str) -> N
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("kernel", [RBF(gamma=1.0), Linear() + RBF(gamma=3), Polynomial(2)], ids=repr)
-def test_it_is_exact_on_its_landmarks(kernel: Any, rule: str) -> None:
+def test_the_map_is_exact_on_its_landmarks(kernel: Any, rule: str) -> None:
     X = rows()
     model = Nystroem(kernel, n_components=15, landmarks=rule, random_state=0).fit(X)
     features = model.transform(model.components_)
@@ -134,7 +134,7 @@ def test_kernels_far_from_one_are_exact_on_landmarks(kernel: Any, rule: str) -> 
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_error_is_the_true_one(rule: str) -> None:
+def test_the_reported_error_is_the_true_one(rule: str) -> None:
     X = clusters(400)
     model = Nystroem(gamma=0.5, n_components=25, landmarks=rule, random_state=0).fit(X)
     assert_allclose(model.approximation_error_, true_error(model.transform(X), rbf_kernel(X, gamma=0.5)), rtol=1e-6)
@@ -142,7 +142,7 @@ def test_the_error_is_the_true_one(rule: str) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES[:2])
-def test_the_error_from_some_rows_is_about_the_true_one(rule: str) -> None:
+def test_the_error_estimated_from_some_rows_is_close_to_the_true_one(rule: str) -> None:
     X = clusters(3000)
     model = Nystroem(gamma=0.5, n_components=25, landmarks=rule, random_state=0).fit(X)
     true = true_error(model.transform(X), rbf_kernel(X, gamma=0.5))
@@ -150,7 +150,7 @@ def test_the_error_from_some_rows_is_about_the_true_one(rule: str) -> None:
     assert "error of 500 rows" in model.plan_.path
 
 
-def test_pivots_leave_less_than_uniform_landmarks_where_data_are_clustered() -> None:
+def test_pivots_leave_a_smaller_error_than_uniform_landmarks_on_clustered_data() -> None:
     X = clusters(800)
     errors = {
         rule: [
@@ -164,7 +164,7 @@ def test_pivots_leave_less_than_uniform_landmarks_where_data_are_clustered() -> 
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_tolerance_takes_fewer_landmarks(rule: str) -> None:
+def test_a_tolerance_needs_fewer_landmarks(rule: str) -> None:
     X = clusters(800)
     model = Nystroem(gamma=0.5, n_components=400, landmarks=rule, random_state=0, tol=0.02).fit(X)
     n_landmarks = len(model.components_)
@@ -200,7 +200,7 @@ def test_zero_eigenvalues() -> None:
     ],
     ids=["repeated", "constant", "offset column", "huge", "tiny", "far away", "wide"],
 )
-def test_strange_rows(rule: str, X: Any, gamma: float) -> None:
+def test_degenerate_rows_have_finite_features(rule: str, X: Any, gamma: float) -> None:
     kernel = RBF(gamma=gamma)
     model = Nystroem(kernel, n_components=20, landmarks=rule, random_state=0).fit(X)
     features, numbers = model.transform(X), model.component_indices_
@@ -252,7 +252,7 @@ def test_texts_and_graphs(rule: str) -> None:
     assert_allclose(features @ features.T, WeisfeilerLehman(2)(graphs), atol=1e-6)
 
 
-def test_things_compared_by_a_function() -> None:
+def test_objects_compared_by_a_function() -> None:
     words = ["a" * n for n in range(1, 31)]
     model = Nystroem(lambda x, z: float(min(len(x), len(z))), n_components=30, random_state=0).fit(words)
     assert_allclose(model.transform(["aaaa"]) @ model.transform(["aa"]).T, [[2.0]], atol=1e-8)
@@ -270,7 +270,7 @@ def test_sparse_rows_have_the_features_of_dense_ones() -> None:
         assert_allclose(sparse.transform(sp.csc_matrix(X)), dense.transform(X), atol=1e-9)
 
 
-def test_order_ownership_and_threads_make_no_difference() -> None:
+def test_order_ownership_and_threads_do_not_matter() -> None:
     X = rows(1500)
     expected = Nystroem(n_components=30, random_state=0).fit_transform(X)
     locked = np.asfortranarray(X)
@@ -282,7 +282,7 @@ def test_order_ownership_and_threads_make_no_difference() -> None:
     )
 
 
-def test_float32_is_as_good_as_float64() -> None:
+def test_float32_agrees_with_float64() -> None:
     X = rows().astype(np.float32)
     single = Nystroem(gamma=0.1, n_components=40, random_state=0).fit(X)
     double = Nystroem(gamma=0.1, n_components=40, random_state=0).fit(X.astype(float))
@@ -304,7 +304,7 @@ def test_frames(name: str) -> None:
     assert list(model.feature_names_in_) == ["c0", "c1", "c2", "c3", "c4"]
 
 
-def test_beside_other_features() -> None:
+def test_features_are_combined_with_other_features() -> None:
     """Lecture 5: "or appended to other features we construct"."""
     X = rows()
     y = np.sin(9 * X[:, 0]) + 3 * X[:, 1]
@@ -313,7 +313,7 @@ def test_beside_other_features() -> None:
     assert both.score(X, y) > 0.99 > Ridge().fit(X, y).score(X, y)
 
 
-def test_searches() -> None:
+def test_landmarks_and_kernels_can_be_searched() -> None:
     X = rows()
     y = (np.sin(9 * X[:, 0]) > 0).astype(int)
     model = make_pipeline(Nystroem(RBF(gamma=1.0), random_state=0), LogisticRegression(C=100))
@@ -325,7 +325,7 @@ def test_searches() -> None:
     GridSearchCV(by_matrix, {"nystroem__n_components": [20, 50]}, cv=3).fit(RBF(gamma=3.0)(X), y)
 
 
-def test_copies() -> None:
+def test_models_can_be_copied() -> None:
     X = rows()
     model = Nystroem(RBF(gamma=1.0), n_components=9, random_state=0, landmarks="rpcholesky", tol=1e-9).fit(X)
     assert_array_equal(pickle.loads(pickle.dumps(model)).transform(X), model.transform(X))
@@ -335,7 +335,7 @@ def test_copies() -> None:
 # Bad input.
 
 
-def test_a_failed_fit_leaves_the_old_one() -> None:
+def test_a_failed_fit_leaves_the_old_model() -> None:
     X = rows()
     model = Nystroem(n_components=5, random_state=0).fit(X)
     before = model.transform(X)
@@ -351,12 +351,12 @@ def test_a_failed_fit_leaves_the_old_one() -> None:
 
 
 @pytest.mark.parametrize("params", [{"landmarks": "best"}, {"tol": 1.0}, {"tol": -0.1}, {"n_components": 0}])
-def test_parameters_out_of_range(params: dict[str, Any]) -> None:
+def test_parameters_out_of_range_are_refused(params: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"The '{next(iter(params))}' parameter of Nystroem"):
         Nystroem(**params).fit(rows())
 
 
-def test_a_matrix_that_is_not_square() -> None:
+def test_a_matrix_that_is_not_square_is_refused() -> None:
     with pytest.raises(DataError, match="Precomputed matrix must be a square matrix"):
         Nystroem("precomputed", n_components=2).fit(np.ones((3, 4)))
 
@@ -375,14 +375,14 @@ def test_a_function_is_called_no_more_often_than_by_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_kernels_that_are_no_numbers_are_refused(rule: str) -> None:
+def test_kernels_with_nan_values_are_refused(rule: str) -> None:
     with pytest.raises(NonFiniteError, match="a kernel is finite"):
         Nystroem(FromFunction(lambda x, z: np.nan), n_components=10, landmarks=rule, random_state=0).fit(rows())
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("size", [1e306, 1e308])
-def test_kernels_too_large_to_be_added_up_are_refused(rule: str, size: float) -> None:
+def test_kernels_whose_sum_overflows_are_refused(rule: str, size: float) -> None:
     model = Nystroem(size * RBF(), n_components=10, landmarks=rule, random_state=0)
     with pytest.raises(KernelError, match=r"cannot add up .*1e-100"):
         model.fit(rows())
@@ -391,7 +391,7 @@ def test_kernels_too_large_to_be_added_up_are_refused(rule: str, size: float) ->
     assert_allclose(large.approximation_error_, plain.approximation_error_, atol=1e-9)
 
 
-def test_features_that_no_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Nystroem(n_components=5, random_state=0).fit(rows())
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)
     with pytest.raises(TooLargeError, match="300 rows of 5 features"):
@@ -399,7 +399,7 @@ def test_features_that_no_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("container", [sp.csr_array, sp.csr_matrix, sp.csc_array])
-def test_landmarks_are_sparse_as_the_rows_were(container: Any) -> None:
+def test_landmarks_of_sparse_rows_are_sparse(container: Any) -> None:
     X = container(np.eye(6))
     ours, theirs = Nystroem(n_components=3).fit(X), kernel_approximation.Nystroem(n_components=3).fit(X)
     assert type(ours.components_) is type(theirs.components_)

@@ -32,14 +32,14 @@ def left(kernel: Kernel, X: Array, numbers: Array) -> float:
     return compute_trace_error(NystroemMap.of(kernel, X[numbers])(X), kernel.diag(X))
 
 
-def test_uniform_ones_are_those_of_scikit_learn() -> None:
+def test_uniform_landmarks_agree_with_scikit_learn() -> None:
     found = choose_landmarks(KERNEL, np.zeros((50, 1)), 10, "uniform", seeded(4))
     assert_array_equal(found.numbers, seeded(4).permutation(50)[:10])
 
 
 @pytest.mark.parametrize("rule", LANDMARK_RULES)
 @pytest.mark.parametrize("most", [1, 7, 600, 900])
-def test_they_are_different_rows_and_no_more_than_asked_for(rule: str, most: int) -> None:
+def test_landmarks_are_distinct_and_at_most_as_many_as_requested(rule: str, most: int) -> None:
     X = clusters()
     found = choose_landmarks(KERNEL, X, most, rule, seeded())
     assert len(set(found.numbers.tolist())) == len(found.numbers) <= min(most, len(X))
@@ -48,7 +48,7 @@ def test_they_are_different_rows_and_no_more_than_asked_for(rule: str, most: int
 
 
 @pytest.mark.parametrize("rule", ["kmeans++", "rpcholesky"])
-def test_they_leave_less_than_uniform_ones_where_data_are_clustered(rule: str) -> None:
+def test_rules_leave_a_smaller_error_than_uniform_landmarks_on_clustered_data(rule: str) -> None:
     X = clusters()
     chosen, uniform = (
         [left(KERNEL, X, choose_landmarks(KERNEL, X, 31, name, seeded(seed)).numbers) for seed in range(5)]
@@ -57,7 +57,7 @@ def test_they_leave_less_than_uniform_ones_where_data_are_clustered(rule: str) -
     assert max(chosen) < 0.5 * min(uniform)
 
 
-def test_pivots_know_what_they_leave() -> None:
+def test_pivots_report_their_remaining_error() -> None:
     X = clusters()
     found = choose_landmarks(KERNEL, X, 40, "rpcholesky", seeded())
     assert found.error is not None
@@ -72,7 +72,7 @@ def test_pivots_stop_at_a_tolerance() -> None:
     assert len(found.numbers) < 300
 
 
-def test_spread_ones_are_drawn_as_if_one_by_one() -> None:
+def test_kmeans_landmarks_are_drawn_as_if_one_by_one() -> None:
     """Arthur and Vassilvitskii's chances: the square of the distance from the first, which is drawn uniformly."""
     X = np.array([[0.0], [1.0], [3.0], [7.0]])
     exact = (X - X.T) ** 2
@@ -92,13 +92,13 @@ def test_equal_rows_are_chosen_once(rule: str) -> None:
 
 
 @pytest.mark.parametrize("rule", ["kmeans++", "rpcholesky"])
-def test_rows_without_a_difference_are_one_landmark(rule: str) -> None:
+def test_identical_rows_give_one_landmark(rule: str) -> None:
     assert len(choose_landmarks(KERNEL, np.ones((9, 2)), 5, rule, seeded()).numbers) == 1
     assert len(choose_landmarks(Linear(), np.zeros((9, 2)), 5, rule, seeded()).numbers) == 1
 
 
 @pytest.mark.parametrize("rule", LANDMARK_RULES)
-def test_of_many_rows_some_are_candidates(rule: str) -> None:
+def test_candidates_are_a_sample_of_many_rows(rule: str) -> None:
     X, limits = clusters(), {"max_factor_entries": 2000.0, "max_distances": 2000.0}
     found = choose_landmarks(KERNEL, X, 10, rule, seeded(), **limits)
     assert found.among == (600 if rule == "uniform" else 200)
@@ -117,19 +117,19 @@ def test_of_many_rows_some_are_candidates(rule: str) -> None:
     ],
     ids=["sparse", "texts", "function"],
 )
-def test_any_rows_will_do(rule: str, kernel: Kernel, rows: Any) -> None:
+def test_rows_of_any_kind_are_accepted(rule: str, kernel: Kernel, rows: Any) -> None:
     numbers = choose_landmarks(kernel, rows, 5, rule, seeded()).numbers
     assert len(set(numbers.tolist())) == len(numbers) == 5
 
 
 @pytest.mark.parametrize("rule", LANDMARK_RULES)
-def test_a_matrix_that_is_given_has_the_landmarks_of_its_kernel(rule: str) -> None:
+def test_a_given_matrix_has_the_landmarks_of_its_kernel(rule: str) -> None:
     X = clusters(200)
     by_matrix = choose_from_matrix(GivenMatrix(KERNEL(X)), 20, rule, seeded())
     assert_array_equal(by_matrix.numbers, choose_landmarks(KERNEL, X, 20, rule, seeded()).numbers)
 
 
-def test_the_fewest_that_will_do() -> None:
+def test_the_smallest_sufficient_number_is_found() -> None:
     X = clusters()
     K = KERNEL(X[:200])
     size = count_needed_landmarks(K, KERNEL(X[:200], X), KERNEL.diag(X), 0.05)
@@ -137,12 +137,12 @@ def test_the_fewest_that_will_do() -> None:
     assert left(KERNEL, X, np.arange(size)) <= 0.05 < left(KERNEL, X, np.arange(size - 1))
 
 
-def test_all_are_needed_where_none_will_do() -> None:
+def test_all_landmarks_are_needed_if_none_suffice() -> None:
     X = clusters()
     assert count_needed_landmarks(KERNEL(X[:5]), KERNEL(X[:5], X), KERNEL.diag(X), 1e-9) == 5
 
 
-def test_equal_landmarks_leave_a_tolerance_within_reach() -> None:
+def test_a_tolerance_is_reached_despite_equal_landmarks() -> None:
     X = np.repeat(np.random.default_rng(0).normal(size=(6, 2)), 20, axis=0)
     numbers = np.arange(120)[::-1]
     assert count_needed_landmarks(KERNEL(X[numbers]), KERNEL(X[numbers], X), KERNEL.diag(X), 1e-6) == 101

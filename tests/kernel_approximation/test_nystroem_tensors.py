@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
-def test_tensors_in_tensors_out(rule: str, dtype: str) -> None:
+def test_features_of_tensors_are_tensors(rule: str, dtype: str) -> None:
     tensor = torch.tensor(10 * rows()).to(getattr(torch, dtype))
     X = tensor.numpy().astype(np.float32 if dtype.startswith("float") and dtype != "float64" else float)
     model = Nystroem(gamma=0.02, n_components=20, random_state=0, landmarks=rule)
@@ -36,7 +36,7 @@ def test_tensors_in_tensors_out(rule: str, dtype: str) -> None:
         assert_array_equal(by_arrays.component_indices_, indices)
 
 
-def test_tensors_of_kernel_matrices_and_functions() -> None:
+def test_kernel_matrices_and_functions_take_tensors() -> None:
     K = RBF(gamma=0.2)(rows())
     model = Nystroem("precomputed", n_components=15, random_state=0).fit(torch.tensor(K))
     assert_allclose(model.transform(torch.tensor(K)).numpy(), model.transform(K))
@@ -45,7 +45,7 @@ def test_tensors_of_kernel_matrices_and_functions() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_kernels_that_compare_no_tensors_are_refused_by_the_fit(rule: str) -> None:
+def test_kernels_without_tensor_support_are_refused_in_fit(rule: str) -> None:
     model = Nystroem(RBF(), n_components=5, landmarks=rule, random_state=0).fit(torch.tensor(rows()))
     for kernel in (FromFunction(lambda x, z: float(x @ z)), 2 * FromFunction(lambda x, z: 1.0) + RBF()):
         with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
@@ -53,7 +53,7 @@ def test_kernels_that_compare_no_tensors_are_refused_by_the_fit(rule: str) -> No
     assert model.kernel_ == RBF()
 
 
-def test_bad_tensors() -> None:
+def test_invalid_tensors_are_refused() -> None:
     model = Nystroem(n_components=5, random_state=0).fit(torch.tensor(rows()))
     with pytest.raises(ColumnMismatchError, match="expecting 5 features"):
         model.transform(torch.ones(3, 2))
@@ -61,6 +61,6 @@ def test_bad_tensors() -> None:
         model.transform(torch.full((3, 5), torch.nan))
 
 
-def test_tensors_beside_sparse_landmarks() -> None:
+def test_tensors_with_sparse_landmarks() -> None:
     model = Nystroem(n_components=5, random_state=0).fit(sp.csr_matrix(rows()))
     assert_allclose(model.transform(torch.tensor(rows())).numpy(), model.transform(rows()), atol=1e-9)

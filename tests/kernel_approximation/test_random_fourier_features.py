@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_map(form: str, sampling: str) -> None:
 
 @FORMS
 @SAMPLINGS
-def test_rows_far_from_zero_lose_nothing(form: str, sampling: str) -> None:
+def test_rows_far_from_zero_keep_their_digits(form: str, sampling: str) -> None:
     X = rows().round(6)
     near = made(form=form, sampling=sampling).fit_transform(X)
     far = made(form=form, sampling=sampling).fit_transform(X + 1e8)
@@ -79,7 +79,7 @@ def test_scales_that_are_far_from_one() -> None:
 )
 @FORMS
 @SAMPLINGS
-def test_few_rows_few_columns_nothing_that_varies(X: Array, form: str, sampling: str) -> None:
+def test_few_rows_few_columns_and_constant_columns(X: Array, form: str, sampling: str) -> None:
     features = made(form=form, sampling=sampling).fit(X)
     assert np.isfinite(features.transform(X)).all()
     assert features.approximation_error_ < 0.1
@@ -111,7 +111,7 @@ def test_sparse_rows(form: str, sampling: str) -> None:
 
 
 @pytest.mark.parametrize("gamma", [2.0, "scale"])
-def test_gamma_is_not_that_of_a_kernel_with_its_own(gamma: object) -> None:
+def test_gamma_is_refused_with_a_kernel_object(gamma: object) -> None:
     X = rows(20)
     fitted = made(k.RBF(gamma=1.0)).fit(X)
     with pytest.raises(DataError, match=r"gamma=.*RBF\(gamma=…\)"):
@@ -128,7 +128,7 @@ def test_gamma_by_rule() -> None:
     assert 0.05 < made(gamma="median").fit(X).kernel_.gamma < 0.2
 
 
-def test_the_variance_of_small_integers_is_that_of_their_values() -> None:
+def test_the_variance_of_small_integers_does_not_overflow() -> None:
     X = np.random.default_rng(0).integers(0, 100, size=(20, 3)).astype(np.int8)
     sparse, dense = (made(gamma="scale").fit(data).kernel_.gamma for data in (sp.csr_array(X), X.astype(float)))
     assert sparse == pytest.approx(dense, rel=1e-12)
@@ -155,7 +155,7 @@ def test_ridge_on_the_features_is_kernel_ridge() -> None:
 
 
 def test_appended_to_other_features() -> None:
-    """Lecture 5: "or appended to other features we construct"; a circle is no half-plane."""
+    """Lecture 5: "or appended to other features we construct"; a circle is not a half-plane."""
     X = pd.DataFrame(rows(300, 2), columns=["a", "b"])
     y = (np.square(X).sum(axis=1) > 1.5).astype(int)
     union = make_union(StandardScaler(), made(n_components=100)).set_output(transform="pandas")
@@ -173,15 +173,15 @@ def test_kernels_without_a_spectrum() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_whole_numbers_up_to_the_largest() -> None:
-    """Their mean is no such number, and need not be."""
+def test_integers_up_to_the_largest_are_accepted() -> None:
+    """The mean of the rows is not representable, and need not be."""
     X = np.array([[0, 1, 2**63, 2**64 - 1, 5, 2**64 - 1]], dtype=np.uint64)
     features = made(n_components=10).fit(X)
     np.testing.assert_array_equal(features.shift_, X[0].astype(float))
     assert np.isfinite(features.transform(X)).all()
 
 
-def test_bad_input() -> None:
+def test_invalid_input_is_refused() -> None:
     with pytest.raises(DataError, match=r"even number such as 8"):
         made(form="pairs", n_components=7).fit(rows())
     with pytest.raises(InvalidParameterError, match="sampling"):
@@ -209,7 +209,7 @@ def test_tensors(form: str, sampling: str, dtype: str, error: float) -> None:
 
 @FORMS
 @pytest.mark.parametrize("kernel", ["laplacian", "matern", "rbf"])
-def test_float32_keeps_its_digits_however_large_angles_are(kernel: str, form: str) -> None:
+def test_float32_keeps_its_digits_for_large_angles(kernel: str, form: str) -> None:
     torch = pytest.importorskip("torch")
     X = (100 * rows()).astype(np.float32)
     features = made(kernel, form=form, n_components=100).fit(X)
@@ -218,7 +218,7 @@ def test_float32_keeps_its_digits_however_large_angles_are(kernel: str, form: st
         np.testing.assert_allclose(found, features.transform(X.astype(float)), atol=1e-6)
 
 
-def test_the_scale_of_a_tensor_is_that_of_all_rows() -> None:
+def test_the_scale_of_a_tensor_is_computed_from_all_rows() -> None:
     torch = pytest.importorskip("torch")
     X = rows(1200) + np.arange(1200)[:, None]
     found, expected = (made(gamma="scale").fit(data).kernel_.gamma for data in (torch.as_tensor(X), X))

@@ -40,7 +40,7 @@ INPUTS: dict[str, Any] = {
 @pytest.mark.parametrize("X", INPUTS.values(), ids=INPUTS)
 @pytest.mark.parametrize("gamma", [1.0, 0.0, "scale"])
 @pytest.mark.parametrize("M", [1, 100])
-def test_numbers_are_those_of_scikit_learn(X: Any, gamma: Any, M: int) -> None:
+def test_features_agree_with_scikit_learn(X: Any, gamma: Any, M: int) -> None:
     ours, theirs = (
         made(gamma=gamma, n_components=M, random_state=0).fit(X)
         for made in (RBFSampler, kernel_approximation.RBFSampler)
@@ -52,7 +52,7 @@ def test_numbers_are_those_of_scikit_learn(X: Any, gamma: Any, M: int) -> None:
 
 @pytest.mark.parametrize("fitted", [np.float32, np.float64])
 @pytest.mark.parametrize("given", [np.float32, np.float64])
-def test_precision_is_that_of_scikit_learn(fitted: Any, given: Any) -> None:
+def test_dtypes_agree_with_scikit_learn(fitted: Any, given: Any) -> None:
     X = rows()
     ours, theirs = (
         made(random_state=0).fit(X.astype(fitted)).transform(X.astype(given))
@@ -62,14 +62,14 @@ def test_precision_is_that_of_scikit_learn(fitted: Any, given: Any) -> None:
     np.testing.assert_allclose(ours, theirs, atol=1e-5 if np.float32 in (fitted, given) else 1e-12)
 
 
-def test_large_angles_have_the_digits_that_they_can_have() -> None:
+def test_large_angles_have_all_attainable_digits() -> None:
     """For x of 1e8 the product wᵀx has a rounding of 1e-8 in any implementation."""
     X = rows() + 1e8
     ours, theirs = (made(random_state=0).fit(X).transform(X) for made in (RBFSampler, kernel_approximation.RBFSampler))
     np.testing.assert_allclose(ours, theirs, atol=1e-7)
 
 
-def test_what_is_read_only_is_read() -> None:
+def test_read_only_rows_are_accepted() -> None:
     X = rows()
     X.flags.writeable = False
     assert RBFSampler(random_state=0).fit_transform(X).flags.writeable
@@ -82,7 +82,7 @@ def test_the_same_seed_gives_the_same_map() -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(sampler)).transform(X), first)
 
 
-def test_beside_other_features() -> None:
+def test_features_are_combined_with_other_features() -> None:
     """Lecture 5: the features are appended to others."""
     X = pd.DataFrame(rows(), columns=list("abcd"))
     union = make_union(StandardScaler(), RBFSampler(n_components=3, random_state=0)).set_output(transform="pandas")
@@ -97,7 +97,7 @@ def test_frames_of_polars_in_and_out() -> None:
     assert out.columns == ["rbfsampler0", "rbfsampler1", "rbfsampler2"]
 
 
-def test_bad_input() -> None:
+def test_invalid_input_is_refused() -> None:
     X = rows()
     sampler = RBFSampler(random_state=0).fit(X)
     before = sampler.transform(X)
@@ -115,7 +115,7 @@ def test_bad_input() -> None:
     np.testing.assert_array_equal(sampler.transform(X), before)  # a failed fit leaves the model that was there
 
 
-def test_features_that_no_memory_holds() -> None:
+def test_features_that_do_not_fit_into_memory_are_refused() -> None:
     X = sp.csr_matrix((200_000_000, 1))
     sampler = RBFSampler(n_components=1_000_000, random_state=0).fit(X[:3])
     with pytest.raises(TooLargeError, match="200,000,000 rows of 1,000,000 features"):
@@ -145,7 +145,7 @@ def test_tensors(dtype: str, error: float, gamma: Any) -> None:
         fitted.transform(T[:, :2])
 
 
-def test_the_variance_of_small_integers_is_that_of_their_values() -> None:
+def test_the_variance_of_small_integers_does_not_overflow() -> None:
     """Squares of 8 bits overflow: the variance was negative, and γ no real number."""
     X = np.random.default_rng(0).integers(0, 250, size=(20, 3)).astype(np.uint8)
     expected = RBFSampler(gamma="scale", random_state=0).fit(X.astype(float)).random_weights_
@@ -153,7 +153,7 @@ def test_the_variance_of_small_integers_is_that_of_their_values() -> None:
     np.testing.assert_allclose(sampled, expected, rtol=1e-12)
 
 
-def test_a_variance_beyond_all_numbers_is_refused() -> None:
+def test_a_variance_that_overflows_is_refused() -> None:
     with pytest.raises(DataError, match=r"^The variance of X is too large for float64"):
         RBFSampler(gamma="scale").fit([[1e300], [-1e300], [0.0]])
 

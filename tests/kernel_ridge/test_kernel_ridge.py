@@ -55,7 +55,9 @@ from tests.kernel_ridge._kernel_models import draw
 )
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("targets", [None, 2])
-def test_numbers_are_those_of_scikit_learn(params: dict[str, Any], weighted: bool, targets: int | None) -> None:
+def test_coefficients_and_predictions_agree_with_scikit_learn(
+    params: dict[str, Any], weighted: bool, targets: int | None
+) -> None:
     X, y = draw(targets=targets)
     weight = np.random.default_rng(1).uniform(0.2, 2, len(X)) if weighted else None
     ours, known = (cls(**params).fit(X, y, weight) for cls in (KernelRidge, theirs.KernelRidge))
@@ -81,7 +83,7 @@ def test_the_container_of_the_rows_does_not_matter(wrap: Any) -> None:
     assert_allclose(KernelRidge(kernel="rbf").fit(wrap(X), y).predict(wrap(X)), expected, rtol=1e-10)
 
 
-def test_rows_that_may_not_be_written_to() -> None:
+def test_read_only_rows_are_accepted() -> None:
     X, y = draw()
     K = X @ X.T
     for given in (X, y, K):
@@ -105,7 +107,7 @@ def test_a_matrix_in_place_of_rows() -> None:
     assert_allclose(by_matrix.predict(kernel(X[:3], X)), by_rows.predict(X[:3]), rtol=1e-12)
 
 
-def test_a_weight_is_a_repetition_and_none_is_no_row() -> None:
+def test_weights_are_equivalent_to_repetitions_and_weight_zero_removes_a_row() -> None:
     X, y = draw(12)
     count = np.array([0, 1, 2, 3] * 3)
     weighted = KernelRidge(kernel="rbf", alpha=0.3).fit(X, y, count)
@@ -153,7 +155,7 @@ def test_a_singular_matrix_without_penalty_is_solved_by_least_squares() -> None:
     assert model.certificate_.holds
 
 
-def test_what_no_coefficients_explain_is_left_over_in_least_squares() -> None:
+def test_least_squares_leave_the_unexplained_residual() -> None:
     X, y = draw(30, 3)
     with pytest.warns(UserWarning, match="least-squares"):
         model = KernelRidge(0.0).fit(X, y)
@@ -162,7 +164,7 @@ def test_what_no_coefficients_explain_is_left_over_in_least_squares() -> None:
     assert "least squares" in model.certificate_.sentence
 
 
-def test_an_indefinite_kernel_is_still_solved() -> None:
+def test_an_indefinite_kernel_is_solved() -> None:
     X, y = draw()
     with pytest.warns(UserWarning, match="eigenvalues of 0 or less"):
         model = KernelRidge(1e-3, kernel=kernels.Sigmoid(gamma=-1.0, constant=1.0)).fit(X, y)
@@ -189,7 +191,7 @@ def test_rows_far_from_the_origin() -> None:
     assert_allclose(far.dual_coef_, near.dual_coef_, rtol=1e-9)
 
 
-def test_a_matrix_too_ill_conditioned_says_so() -> None:
+def test_an_ill_conditioned_matrix_gives_a_warning() -> None:
     X, y = draw()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -233,7 +235,7 @@ def test_a_penalty_too_small_for_steps_is_solved_by_cholesky() -> None:
     assert model.certificate_.holds
 
 
-def test_ctrl_c_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_best_coefficients_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = draw(2100, 3)
     triangle = steps.KeptTriangle
     monkeypatch.setattr(triangle, "times", interrupted_at(4, triangle.times))
@@ -247,7 +249,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
 # Bad input.
 
 
-def test_more_rows_than_memory_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_rows_than_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 10_000)
     X, y = draw(60)
     for params in ({}, {"alpha": "loo"}):
@@ -271,7 +273,7 @@ def test_more_rows_than_memory_has_room_for(monkeypatch: pytest.MonkeyPatch) -> 
         ({"kernel": "poly", "degree": 900, "gamma": 50.0}, MercerError, "float64"),
     ],
 )
-def test_what_cannot_be_done_is_explained(params: dict[str, Any], error: type[Exception], match: str) -> None:
+def test_unsupported_options_are_explained(params: dict[str, Any], error: type[Exception], match: str) -> None:
     X, y = draw()
     with pytest.raises(error, match=match):
         KernelRidge(**params).fit(X, y)
@@ -283,7 +285,7 @@ def test_parameters_out_of_range_are_refused_as_in_scikit_learn(params: dict[str
         KernelRidge(**params).fit([[1.0]], [1.0])
 
 
-def test_matrices_that_are_none() -> None:
+def test_invalid_kernel_matrices_are_refused() -> None:
     X, y = draw(5)
     model = KernelRidge(kernel="precomputed")
     with pytest.raises(DataError, match="square"):
@@ -296,7 +298,7 @@ def test_matrices_that_are_none() -> None:
         KernelRidge(kernel="precomputed", gamma="loo").fit(np.eye(5), y)
 
 
-def test_values_that_are_no_numbers() -> None:
+def test_values_that_are_not_finite_are_refused() -> None:
     X, y = draw(5)
     X[1, 2] = np.nan
     with pytest.raises(NonFiniteError, match=r"Input X contains NaN. Column 'x2'"):

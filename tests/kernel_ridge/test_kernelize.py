@@ -87,7 +87,7 @@ EACH = pytest.mark.parametrize("name", MODELS)
 @EACH
 @pytest.mark.parametrize("X", [TALL, WIDE], ids=["tall", "wide"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_on_a_linear_kernel_a_model_is_itself(name: str, X: Any, weighted: bool) -> None:
+def test_on_a_linear_kernel_a_model_agrees_with_itself(name: str, X: Any, weighted: bool) -> None:
     model, kind = MODELS[name]
     y, weight = responses(kind, X), np.arange(len(X)) % 3 if weighted else None
     with_kernel = kernelize(model, Linear()).fit(X, y, sample_weight=weight)
@@ -101,7 +101,7 @@ def test_on_a_linear_kernel_a_model_is_itself(name: str, X: Any, weighted: bool)
 
 
 @EACH
-def test_on_a_polynomial_kernel_it_is_the_model_of_its_features(name: str) -> None:
+def test_on_a_polynomial_kernel_it_agrees_with_the_model_on_its_features(name: str) -> None:
     model, kind = MODELS[name]
     if name.startswith("liblinear"):
         pytest.skip("with a penalised intercept the constant feature is not for nothing")
@@ -148,14 +148,14 @@ def test_the_largest_responses_have_a_mean() -> None:
     np.testing.assert_allclose(model.predict(X) / largest, small.predict(X), rtol=1e-12)
 
 
-def test_columns_far_from_zero() -> None:
+def test_columns_far_from_zero_keep_their_digits() -> None:
     y = responses("labels", TALL)
     model = kernelize(LogisticRegression(), RBF(gamma=0.2))
     expected = model.fit(TALL, y).predict_proba(TALL)
     np.testing.assert_allclose(model.fit(TALL + 1e6, y).predict_proba(TALL + 1e6), expected, atol=1e-7)
 
 
-def test_circles_and_xor_are_told_apart() -> None:
+def test_circles_and_xor_are_separated() -> None:
     X, y = make_circles(200, noise=0.05, factor=0.5, random_state=0)
     assert kernelize(LogisticRegression(), RBF(gamma=2)).fit(X, y).score(X, y) == 1
     # lecture 1's features: x₁, x₂, x₁² + x₂²
@@ -177,7 +177,7 @@ def test_probabilities_agree_with_decisions() -> None:
     assert model.score(X, y) > 0.95
 
 
-def test_what_it_looks_like() -> None:
+def test_attributes_and_repr() -> None:
     y = responses("labels", TALL)
     model = kernelize(LogisticRegression(), "rbf").fit(TALL, y)
     assert is_classifier(model)
@@ -195,7 +195,7 @@ def test_what_it_looks_like() -> None:
     assert "RBF" in repr(model)
 
 
-def test_the_model_given_is_left_alone() -> None:
+def test_the_given_model_is_not_modified() -> None:
     model = Ridge()
     made = kernelize(model, "rbf").fit(TALL, responses("numbers", TALL))
     assert not hasattr(model, "coef_")
@@ -203,7 +203,7 @@ def test_the_model_given_is_left_alone() -> None:
     assert model.alpha == 1.0
 
 
-def test_searches_over_both() -> None:
+def test_parameters_of_model_and_kernel_can_be_searched() -> None:
     X, y = make_circles(80, noise=0.1, factor=0.5, random_state=0)
     grid = {"kernel__gamma": [1e-4, 1.0], "model__C": [0.1, 10.0]}
     search = GridSearchCV(kernelize(LogisticRegression(), "rbf"), grid, cv=3).fit(X, y)
@@ -214,7 +214,7 @@ def test_searches_over_both() -> None:
     assert clone(glm).set_params(kernel__gamma=3.0).kernel == RBF(gamma=3.0)
 
 
-def test_texts_are_rows_too() -> None:
+def test_texts_are_accepted_as_rows() -> None:
     texts = ["abab", "baba", "abba", "xyxy", "yxyx", "xyyx"]
     model = kernelize(Ridge(alpha=0.1), Spectrum(2)).fit(texts, [1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
     assert isinstance(model.X_fit_, list)
@@ -224,7 +224,7 @@ def test_texts_are_rows_too() -> None:
         model.fit(texts, [1.0])
 
 
-def test_functions_of_a_user_are_kernels() -> None:
+def test_user_functions_are_kernels() -> None:
     y = responses("numbers", TALL)
     words = kernelize(Ridge(alpha=0.01), lambda a, b: float(len(set(a) & set(b)))).fit(
         ["ab", "bc", "xy"], [0.0, 0.0, 1.0]
@@ -269,7 +269,7 @@ def test_one_row_and_constant_columns() -> None:
         (Perceptron(early_stopping=True), DataError, "early_stopping"),
     ],
 )
-def test_what_has_no_kernel_form_is_refused(model: Any, error: type[Exception], sentence: str) -> None:
+def test_models_without_a_kernel_form_are_refused(model: Any, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         kernelize(model, "rbf")
 
@@ -285,13 +285,13 @@ def test_what_has_no_kernel_form_is_refused(model: Any, error: type[Exception], 
         (PoissonRegressor(alpha=0.0), PenaltyError, "singular"),
     ],
 )
-def test_penalties_that_are_none_are_refused_when_fitted(model: Any, error: type[Exception], sentence: str) -> None:
+def test_invalid_penalties_are_refused_in_fit(model: Any, error: type[Exception], sentence: str) -> None:
     y = np.arange(90) % 2 if is_classifier(model) else responses("counts", TALL)
     with pytest.raises(error, match=sentence):
         kernelize(model, "rbf").fit(TALL, y)
 
 
-def test_bad_data_are_refused() -> None:
+def test_invalid_data_are_refused() -> None:
     y = responses("labels", TALL)
     model = kernelize(LogisticRegression(), "rbf").fit(TALL, y)
     before = model.predict_proba(TALL)
@@ -342,5 +342,5 @@ def test_follows_the_conventions_of_scikit_learn(estimator: Any, check: Any) -> 
 @parametrize_with_checks(
     [kernelize(PoissonRegressor(alpha=1e-3), "rbf"), kernelize(GLM("categorical", penalty="l2"), "rbf")]
 )
-def test_other_models_follow_them_too(estimator: Any, check: Any) -> None:
+def test_other_models_follow_the_conventions_too(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -49,7 +49,7 @@ PERCEPTRONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_on_a_linear_kernel_it_takes_the_steps_of_linear_threshold(name: str, y: Any, weighted: bool) -> None:
-    model = LinearThreshold(**{"max_iter": 9} | THRESHOLDS[name])  # before the linear one asks whether it can succeed
+    model = LinearThreshold(**{"max_iter": 9} | THRESHOLDS[name])  # before the linear model tests separability
     weight = np.arange(150) % 3 if weighted else None
     ours, linear = kernelize(model, Linear()).fit(X, y, weight), model.fit(X, y, weight)
     assert ours.n_iter_ == linear.n_iter_
@@ -70,7 +70,7 @@ def test_on_a_linear_kernel_it_takes_the_steps_of_perceptron(name: str, y: Any, 
 
 
 @pytest.mark.parametrize("mode", ["batch", "incremental"])
-def test_it_converges_where_the_kernel_separates(mode: str) -> None:
+def test_it_converges_if_the_kernel_separates(mode: str) -> None:
     corners, odd = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     model = kernelize(LinearThreshold(mode=mode), RBF(gamma=1)).fit(corners, odd)
     assert model.predict(corners).tolist() == odd
@@ -91,7 +91,7 @@ def test_coefficients_count_mistakes() -> None:
     assert 0 < np.count_nonzero(model.dual_coef_) < 100
 
 
-def test_what_cannot_be_separated_is_told() -> None:
+def test_classes_that_cannot_be_separated_give_a_warning() -> None:
     with pytest.warns(NotConvergedWarning, match="mistakes"):
         model = kernelize(LinearThreshold(max_iter=5), Linear()).fit([[0.0], [1.0], [2.0]], [0, 1, 0])
     assert not model.certificate_.holds
@@ -107,7 +107,7 @@ def test_after_all_passes_the_mistakes_of_the_last_function_are_counted() -> Non
 
 
 @pytest.mark.parametrize("model", [LinearThreshold(verbose=1), Perceptron(verbose=1)], ids=["lecture", "scikit-learn"])
-def test_progress_tells_the_mistakes(model: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_shows_the_mistakes(model: Any, capsys: pytest.CaptureFixture[str]) -> None:
     corners = [[0, 0], [0, 1], [1, 0], [1, 1]]
     for y in ([0, 1, 1, 0], [0, 1, 2, 0]):
         fitted = kernelize(model, RBF(gamma=1)).fit(corners, y)
@@ -117,7 +117,7 @@ def test_progress_tells_the_mistakes(model: Any, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == ""
 
 
-def test_rows_that_do_not_fit_into_memory_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_rows_that_do_not_fit_into_memory_are_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
     model = kernelize(Perceptron(), RBF(gamma=1))
     expected = model.fit(X, THREE).dual_coef_
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)
@@ -132,7 +132,7 @@ def test_ctrl_c_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
     assert model.score(X, TWO) > 0.3
 
 
-def test_ctrl_c_in_a_pass_keeps_the_units_that_were_taught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_a_pass_keeps_the_finished_units(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(KernelUnit, "pass_over", interrupted_at(2, KernelUnit.pass_over))
     model = kernelize(Perceptron(), Linear())
     with pytest.raises(FitInterrupted):
@@ -141,7 +141,7 @@ def test_ctrl_c_in_a_pass_keeps_the_units_that_were_taught(monkeypatch: pytest.M
     assert model.n_iter_ == 1
 
 
-def test_bad_data_are_refused() -> None:
+def test_invalid_data_are_refused() -> None:
     model = kernelize(Perceptron(), "rbf")
     with pytest.raises(DataError, match="greater than one"):
         model.fit(X, np.zeros(150))

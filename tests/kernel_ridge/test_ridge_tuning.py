@@ -15,7 +15,7 @@ from tests.kernel_ridge._kernel_models import Array, draw
 
 
 def left_out(model: KernelRidge, X: Any, Y: Array, weight: Array | None) -> Array:
-    """By fitting again and again."""
+    """Return leave-one-out errors by refitting."""
     predictions = np.empty_like(Y)
     for i in range(len(Y)):
         rest = np.arange(len(Y)) != i
@@ -31,7 +31,7 @@ def left_out(model: KernelRidge, X: Any, Y: Array, weight: Array | None) -> Arra
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("targets", [None, 2])
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
-def test_every_row_left_out_in_turn(kernel: str, targets: int | None, weighted: bool) -> None:
+def test_leave_one_out_errors_agree_with_refits(kernel: str, targets: int | None, weighted: bool) -> None:
     X, Y = draw(20, targets=targets)
     X = kernels.RBF()(X) if kernel == "precomputed" else X
     weight = np.random.default_rng(1).integers(0, 3, len(X)) + 0.0 if weighted else None
@@ -44,7 +44,7 @@ def test_every_row_left_out_in_turn(kernel: str, targets: int | None, weighted: 
     assert_allclose(model.alpha_errors_.min(), per_target.mean(), rtol=1e-8)
 
 
-def test_the_whole_curve_is_that_of_refits() -> None:
+def test_the_whole_curve_agrees_with_refits() -> None:
     X, y = draw(15)
     model = KernelRidge("loo", kernel="laplacian").fit(X, y)
     for alpha, error in list(zip(model.alphas_, model.alpha_errors_, strict=True))[::6]:
@@ -54,7 +54,7 @@ def test_the_whole_curve_is_that_of_refits() -> None:
     assert_allclose(model.dual_coef_, KernelRidge(model.alpha_, kernel="laplacian").fit(X, y).dual_coef_, rtol=1e-8)
 
 
-def test_the_order_of_rows_decides_no_penalty() -> None:
+def test_the_order_of_rows_does_not_affect_the_penalty() -> None:
     """One row is not 0: of it the others know nothing, and whatever the penalty they predict 0."""
     X, y, weight = np.zeros((20, 1)), np.random.default_rng(2).normal(size=20), np.repeat([1.0, 0.0], 10)
     X[[4, 12]] = [[0.04], [0.4]]
@@ -106,7 +106,7 @@ def test_widths_around_the_median_distance_and_of_a_kernel_object() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_many_rows_with_features_arrive(seed: int) -> None:
+def test_many_rows_with_features_are_tuned(seed: int) -> None:
     """A step from an objective in float32 to one in float64 was halved, and its value taken from both."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(20_000, 3))

@@ -1,4 +1,4 @@
-"""Kernel models of tensors are those of the same arrays."""
+"""Kernel models of tensors agree with those of arrays."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def close(a, b, error):
 @pytest.mark.parametrize(("dtype", "error"), [("float64", 1e-7), ("float32", 1e-5)])
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("family", Y)
-def test_a_glm_of_tensors_is_that_of_arrays(device, dtype, error, features, family):
+def test_a_glm_of_tensors_agrees_with_arrays(device, dtype, error, features, family):
     T = torch.as_tensor(X, dtype=getattr(torch, dtype), device=device)
     model = GLM(family, penalty="l2", kernel=RBF(gamma=0.5), approximate=FEATURES[features])
     of_arrays = pickle.loads(pickle.dumps(model.fit(X, Y[family])))
@@ -100,14 +100,14 @@ def test_labels_offsets_and_exposure():
     close(glm.fit(T, Y["poisson"], exposure=torch.as_tensor(exposure)).predict_linear(T), expected, 1e-7)
 
 
-def test_a_warm_start_of_tensors_ends_where_a_cold_one_does():
+def test_warm_and_cold_starts_of_tensors_agree():
     T = torch.as_tensor(X)
     model = GLM("bernoulli", penalty="l2", kernel="rbf", warm_start=True).fit(T, Y["bernoulli"])
     expected = model.predict_linear(X)
     close(model.fit(T, Y["bernoulli"]).predict_linear(X), expected, 1e-9)
 
 
-def test_what_is_chosen_is_chosen_in_main_memory():
+def test_parameters_are_chosen_in_main_memory():
     model = KernelRidge(alpha="loo", kernel="rbf", gamma="scale")
     expected = model.fit(X, Y["gaussian"]).predict(X)
     close(model.fit(torch.as_tensor(X), Y["gaussian"]).predict(torch.as_tensor(X)), expected, 1e-9)
@@ -124,7 +124,7 @@ def test_kernel_matrices_and_models_of_sparse_rows_take_tensors():
 
 
 @pytest.mark.parametrize("kernel", [Spectrum(), lambda x, z: float(x @ z)])
-def test_kernels_that_compare_no_rows_of_tensors(kernel):
+def test_kernels_without_tensor_support_are_refused(kernel):
     for model in (KernelRidge(kernel=kernel), GLM("gaussian", penalty="l2", kernel=kernel), kernelize(Ridge(), kernel)):
         with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
             model.fit(torch.as_tensor(X), Y["gaussian"])
@@ -133,7 +133,7 @@ def test_kernels_that_compare_no_rows_of_tensors(kernel):
 
 
 @pytest.mark.parametrize("name", ["y", "sample_weight", "offset"])
-def test_tensors_that_lie_elsewhere(name):
+def test_tensors_on_different_devices_are_refused(name):
     given = {"y": Y["poisson"], name: torch.ones(N, device="meta")}
     with pytest.raises(DeviceError, match=name):
         GLM("poisson", penalty="l2", kernel="rbf").fit(torch.as_tensor(X), **given)
@@ -143,7 +143,7 @@ def test_tensors_that_lie_elsewhere(name):
                 model.fit(torch.as_tensor(X), **given)
 
 
-def test_responses_of_a_wrong_shape():
+def test_responses_of_a_wrong_shape_are_refused():
     T = torch.as_tensor(X)
     for y in (np.zeros((N, 2, 2)), np.zeros(N - 1), torch.tensor(1.0)):
         for model in (KernelRidge(), kernelize(PoissonRegressor(), "rbf"), GLM("poisson", penalty="l2", kernel="rbf")):
@@ -212,7 +212,7 @@ def test_values_of_float32_rows_have_digits_where_coefficients_cancel(monkeypatc
     close(function.values(torch.as_tensor(rows)), function.values(rows.astype(float)), 1e-6)
 
 
-def test_a_fit_of_float32_that_fails_names_the_remedy(monkeypatch):
+def test_a_failed_float32_fit_names_the_remedy(monkeypatch):
     only_single(monkeypatch)
     T = torch.as_tensor(X[:, :1], dtype=torch.float32)
     features = Nystroem(n_components=N, random_state=0)
@@ -235,7 +235,7 @@ EDGES = {
 @pytest.mark.parametrize("features", ["exact", "nystroem"])
 @pytest.mark.parametrize("family", ["gaussian", "categorical", "poisson"])
 @pytest.mark.parametrize("edge", EDGES)
-def test_edges_have_the_answer_of_arrays(edge, family, features):
+def test_edge_cases_agree_with_arrays(edge, family, features):
     rows, weight = EDGES[edge]()
     T, weights = torch.as_tensor(rows), None if weight is None else torch.as_tensor(weight)
     model = GLM(family, penalty="l2", kernel="rbf", approximate=FEATURES[features])
@@ -246,7 +246,7 @@ def test_edges_have_the_answer_of_arrays(edge, family, features):
     close(given.predict_linear(T), arrays.predict_linear(rows), 1e-7)
 
 
-def test_a_search_over_tensors_finds_what_one_over_arrays_does():
+def test_searches_over_tensors_and_arrays_agree():
     search = GridSearchCV(KernelRidge(kernel="rbf"), {"alpha": [0.01, 100.0], "gamma": [0.1, 1.0]}, cv=3)
     arrays, given = clone(search).fit(X, Y["gaussian"]), clone(search).fit(*map(torch.as_tensor, (X, Y["gaussian"])))
     assert given.best_params_ == arrays.best_params_

@@ -40,7 +40,7 @@ LINEAR, RBF = k.Linear(), k.RBF(gamma=1)
         lambda: k.RationalQuadratic(alpha=-1),
     ],
 )
-def test_what_is_no_inner_product_is_refused(broken: Callable[[], k.Kernel]) -> None:
+def test_operations_that_are_not_inner_products_are_refused(broken: Callable[[], k.Kernel]) -> None:
     with pytest.raises(NotPositiveDefiniteError):
         broken()
 
@@ -68,12 +68,12 @@ def test_what_is_no_inner_product_is_refused(broken: Callable[[], k.Kernel]) -> 
         (lambda: k.Columns("rbf", (0,)), "takes a Kernel"),
     ],
 )
-def test_parameters_that_mean_nothing(wrong: Callable[[], k.Kernel], message: str) -> None:
+def test_invalid_parameters_are_refused(wrong: Callable[[], k.Kernel], message: str) -> None:
     with pytest.raises(KernelError, match=message):
         wrong()
 
 
-def test_kernels_are_values() -> None:
+def test_kernels_are_compared_by_value() -> None:
     assert k.RBF(gamma=1) == k.RBF(gamma=1.0)
     assert hash(LINEAR + 2 * RBF) == hash(k.Linear() + 2.0 * k.RBF(gamma=1))
     assert len({LINEAR, k.Linear(), RBF, k.Quadratic()}) == 3
@@ -97,7 +97,7 @@ def test_a_repr_is_the_formula(kernel: k.Kernel, text: str) -> None:
     assert repr(kernel) == text
 
 
-def test_a_column_that_is_not_there() -> None:
+def test_a_column_out_of_range_is_refused() -> None:
     with pytest.raises(ColumnMismatchError, match="needs column 5"):
         LINEAR.on(5)(np.ones((4, 2)))
 

@@ -1,4 +1,4 @@
-"""Feature maps written out: how many features there are, and which."""
+"""Explicit feature maps: the number of features and their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer import kernels as k
 from mercer._errors import ColumnMismatchError, NoFeatureMapError, TooManyColumnsError
 
 
-def test_counting_monomials() -> None:
+def test_monomials_are_counted() -> None:
     assert k.Polynomial(degree=3, constant=0).feature_map(3).n_features == 10
     assert k.Polynomial(degree=8, constant=0).feature_map(40).n_features == 314_457_495
     assert k.Polynomial(degree=8).feature_map(40).n_features == 377_348_994
@@ -42,7 +42,7 @@ def test_the_maps_of_the_lecture() -> None:
     constant=st.sampled_from([0.0, 0.5, 1.0, 3.0]),
     seed=st.integers(0, 100),
 )
-def test_monomials_with_their_roots_give_the_polynomial(
+def test_scaled_monomials_give_the_polynomial_kernel(
     d: int, degree: int, gamma: float, constant: float, seed: int
 ) -> None:
     X = np.random.default_rng(seed).normal(size=(6, d))
@@ -64,7 +64,7 @@ def test_maps_compose_as_kernels_do() -> None:
     )
 
 
-def test_what_is_infinite_or_too_large_is_not_written_out() -> None:
+def test_infinite_and_too_large_maps_are_refused() -> None:
     with pytest.raises(NoFeatureMapError, match="random Fourier features"):
         k.RBF().feature_map(3)
     with pytest.raises(TooManyColumnsError, match="377,348,994 features"):
@@ -86,7 +86,7 @@ def test_a_map_of_texts_through_numbers() -> None:
 @pytest.mark.parametrize(
     "kernel", [k.Spectrum(1), 2 * k.Spectrum(1), k.Spectrum(1).normalised(), k.Spectrum(1) + k.Spectrum(2)], ids=repr
 )
-def test_linear_models_of_other_libraries_take_counts(kernel: k.Kernel) -> None:
+def test_linear_models_of_other_libraries_accept_counts(kernel: k.Kernel) -> None:
     texts, y = ["aab", "abab", "ccd", "dcdc"], [0, 0, 1, 1]
     psi = kernel.feature_map(texts)
     assert psi(texts).indices.dtype == np.int32

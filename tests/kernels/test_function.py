@@ -16,7 +16,7 @@ X = np.random.default_rng(0).normal(size=(9, 3))
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 9])
-def test_rows_or_matrices_is_found_out(d: int) -> None:
+def test_functions_of_rows_and_of_matrices_are_distinguished(d: int) -> None:
     rows = np.random.default_rng(1).normal(size=(9, d))
     expected = rows @ rows.T
     for function in (lambda x, z: x @ z, lambda A, B: A @ B.T, lambda x, z: np.sum(x * z)):
@@ -30,7 +30,7 @@ def test_a_kernel_of_scikit_learn_is_a_function() -> None:
     np.testing.assert_allclose(k.FromFunction(theirs)(X), k.RBF(sigma=2)(X), rtol=1e-12)
 
 
-def test_functions_of_anything() -> None:
+def test_functions_of_any_objects_are_kernels() -> None:
     shared = k.FromFunction(lambda a, b: len(set(a) & set(b)))
     np.testing.assert_array_equal(shared(["abc", "bc", "x"]), [[3, 2, 0], [2, 2, 0], [0, 0, 1]])
     np.testing.assert_array_equal((shared + 1).diag(["abc", "x"]), [4, 2])
@@ -45,7 +45,7 @@ def test_asymmetry_is_explained() -> None:
     assert kernel(X, X).shape == (9, 9)  # that may be any function of two rows
 
 
-def test_what_gives_no_matrix() -> None:
+def test_functions_that_do_not_return_a_matrix_are_refused() -> None:
     with pytest.raises(KernelShapeError, match="shape"):
         k.FromFunction(lambda x, z: np.minimum(x, z))(X)
     with pytest.raises(KernelShapeError, match="does not give numbers"):
@@ -69,14 +69,14 @@ def test_feature_maps_of_a_row_or_of_a_matrix_or_fitted() -> None:
     np.testing.assert_allclose(k.OneDimensional(lambda x: x[0])(rows), np.outer(rows[:, 0], rows[:, 0]), rtol=1e-14)
 
 
-def test_one_dimension_of_anything() -> None:
+def test_one_dimensional_kernels_of_any_objects() -> None:
     lengths = k.OneDimensional(len)(["a", "bcd"])
     np.testing.assert_array_equal(lengths, [[1, 3], [3, 9]])
     counted = k.Linear().of(lambda text: [len(text), text.count("b")])
     np.testing.assert_array_equal(counted(["a", "bb"]), [[1, 2], [2, 8]])
 
 
-def test_a_function_of_a_row_that_a_matrix_would_mislead() -> None:
+def test_a_function_of_a_row_is_not_mistaken_for_one_of_a_matrix() -> None:
     rows = np.array([[1.0, 2.0], [30.0, 70.0], [5.0, 5.0]])
     centred = rows - rows.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(k.Linear().of(lambda x: x - x.mean())(rows), centred @ centred.T)
@@ -84,7 +84,7 @@ def test_a_function_of_a_row_that_a_matrix_would_mislead() -> None:
     np.testing.assert_allclose(k.OneDimensional(lambda x: x.max() / x.sum())(rows), np.outer(largest, largest))
 
 
-def test_a_function_of_a_row_that_takes_matrices_too_and_means_something_else_by_them() -> None:
+def test_a_function_of_a_row_that_also_accepts_matrices_with_another_meaning() -> None:
     """X / X[0] divides all rows by the first one, x / x[0] a row by its first number."""
     rows = np.random.default_rng(0).uniform(1, 2, (6, 3))
 
@@ -125,7 +125,7 @@ def test_one_map_for_kernels_of_numbers_and_of_symbols() -> None:
         np.testing.assert_allclose(kernel(texts), expected)
 
 
-def test_a_map_that_is_not_finite_everywhere_has_features_all_the_same() -> None:
+def test_a_map_that_is_not_finite_at_zero_has_features() -> None:
     rows = np.random.default_rng(0).uniform(1, 2, (4, 3))
     for function in (np.log, lambda x: 1 / (x - 1), lambda x: x / x.sum()):
         kernel = k.Linear().of(function)
@@ -133,7 +133,7 @@ def test_a_map_that_is_not_finite_everywhere_has_features_all_the_same() -> None
         np.testing.assert_allclose(features @ features.T, kernel(rows))
 
 
-def test_what_a_map_may_give() -> None:
+def test_a_map_may_return_a_number_or_a_sparse_matrix() -> None:
     """A number for a row alone, or a sparse matrix."""
     expected = X[:, :1] @ X[:, :1].T
     for feature in (lambda x: x[0], lambda A: sp.csr_array(A[:, :1])):
@@ -143,17 +143,17 @@ def test_what_a_map_may_give() -> None:
     assert k.Linear().of(lambda A: A[:, :1])(X[:0]).shape == (0, 0)
 
 
-def test_a_map_of_the_wrong_shape() -> None:
+def test_a_map_of_the_wrong_shape_is_refused() -> None:
     with pytest.raises(KernelShapeError, match="a number for each of 4 rows"):
         k.OneDimensional(lambda x: x)(np.ones((4, 2)))
 
 
-def test_a_feature_that_is_no_number_is_named() -> None:
+def test_a_feature_that_is_not_a_number_is_named() -> None:
     with pytest.raises(NonFiniteError, match="nan in row 1"):
         k.OneDimensional(lambda x: np.nan if x[0] > 0 else 1.0)([[0.0], [1.0]])
 
 
-def test_a_map_that_gives_no_numbers() -> None:
+def test_a_map_that_does_not_return_numbers_is_refused() -> None:
     with pytest.raises(KernelShapeError, match="does not give numbers for one row"):
         k.Linear().of(lambda x: "none")(X)
     with pytest.raises(KernelShapeError, match="too many indices"):  # of a matrix, but gives no matrix

@@ -1,4 +1,4 @@
-"""A matrix in memory has the face of one that is made."""
+"""A matrix in memory has the interface of a computed one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_parts_rows_and_products(both: tuple[Gram, GivenMatrix], columns: list[i
     np.testing.assert_allclose(given.rows([2, 0]), made.rows([2, 0]), rtol=1e-12)
 
 
-def test_rows_are_put_into_slots_and_added_up(both: tuple[Gram, GivenMatrix]) -> None:
+def test_rows_are_written_into_slots_and_summed(both: tuple[Gram, GivenMatrix]) -> None:
     numbers, factors = np.array([9, 0, 650, 7, 8]), np.array([1.0, -1.0, 2.0, 0.5, 3.0])
     kept, totals = [], []
     for gram in both:
@@ -46,13 +46,13 @@ def test_rows_are_put_into_slots_and_added_up(both: tuple[Gram, GivenMatrix]) ->
     np.testing.assert_allclose(totals[1], totals[0], rtol=1e-12)
 
 
-def test_tiles_below_the_diagonal_are_the_same(both: tuple[Gram, GivenMatrix]) -> None:
+def test_tiles_below_the_diagonal_agree(both: tuple[Gram, GivenMatrix]) -> None:
     made, given = (list(gram.lower(lambda rows, columns, tile: (rows, columns, tile.sum()))) for gram in both)
     assert [tile[:2] for tile in given] == [tile[:2] for tile in made]
     np.testing.assert_allclose([tile[2] for tile in given], [tile[2] for tile in made], rtol=1e-12)
 
 
-def test_tiles_are_those_of_the_kernel(both: tuple[Gram, GivenMatrix]) -> None:
+def test_tiles_agree_with_the_kernel(both: tuple[Gram, GivenMatrix]) -> None:
     made, given = both
     for rows in (slice(3, 9), np.array([600, 2])):
         np.testing.assert_array_equal(given.tile(rows, slice(10, 14)), made.matrix()[rows][:, 10:14])

@@ -33,7 +33,7 @@ def test_products_with_a_matrix_without_columns_are_zeros() -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_rows_and_products_are_those_of_the_matrix(kernel: k.Kernel) -> None:
+def test_rows_and_products_agree_with_the_matrix(kernel: k.Kernel) -> None:
     K, numbers, v = kernel(X, Z), np.array([3, 749, 3, 0, 500]), rng.normal(size=(401, 2))
     scale, evaluated = np.abs(K).max(), k.Gram(kernel, X, Z)
     np.testing.assert_allclose(evaluated.rows(numbers), K[numbers], atol=1e-12 * scale)
@@ -49,7 +49,7 @@ def test_rows_and_products_are_those_of_the_matrix(kernel: k.Kernel) -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_the_matrix_of_rows_with_themselves(kernel: k.Kernel) -> None:
+def test_the_matrix_of_rows_with_themselves_is_symmetric(kernel: k.Kernel) -> None:
     K, v, numbers = kernel(X), rng.normal(size=750), np.array([749, 0, 333])
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_allclose(K, kernel(X, X), atol=1e-12 * np.abs(K).max())
@@ -65,7 +65,7 @@ def test_the_matrix_of_rows_with_themselves(kernel: k.Kernel) -> None:
 @pytest.mark.parametrize("kernel", [k.Linear(), k.RBF(gamma=0.2), k.RBF(gamma=3e5), k.Laplacian()], ids=repr)
 @pytest.mark.parametrize("rows_of", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_memory_that_is_used_again_is_filled_with_the_same(kernel: k.Kernel, rows_of: Any, dtype: Any) -> None:
+def test_reused_memory_gives_the_same_values(kernel: k.Kernel, rows_of: Any, dtype: Any) -> None:
     left, right, out = X[:30], Z[:20], np.full((7, 20), np.nan, dtype=dtype)
     k.Gram(kernel, rows_of(left), rows_of(right)).fill(slice(3, 10), out)
     K = kernel(left[3:10], right)
@@ -73,7 +73,7 @@ def test_memory_that_is_used_again_is_filled_with_the_same(kernel: k.Kernel, row
 
 
 @compiled
-def test_parts_share_only_what_is_the_same() -> None:
+def test_parts_share_only_identical_computations() -> None:
     parts = [
         k.Linear(),
         k.Cosine(),
@@ -89,7 +89,7 @@ def test_parts_share_only_what_is_the_same() -> None:
 
 
 @compiled
-def test_nothing_depends_on_the_threads() -> None:
+def test_threads_do_not_change_the_result() -> None:
     kernel, v = MIXED, rng.normal(size=750)
     with mercer.engine(threads=1):
         K, product = kernel(X), k.Gram(kernel, X).times(v)
@@ -109,7 +109,7 @@ def test_nothing_depends_on_the_threads() -> None:
     ids=repr,
 )
 @pytest.mark.parametrize("scale", [1e3, 1.0, 1e-8])
-def test_float32_has_room_for_all_that_a_kernel_is_made_of(kernel: k.Kernel, scale: float) -> None:
+def test_float32_is_used_only_if_all_parts_of_a_kernel_fit(kernel: k.Kernel, scale: float) -> None:
     """A part of it may be beyond float32 where the whole is not, and short rows below it where long ones are not."""
     rows = scale * np.vstack([X[:40], 1e4 + X[:40]])
     exact, rough = k.Gram(kernel, rows), k.Gram(kernel, rows, tolerance=1e-4)
@@ -119,7 +119,7 @@ def test_float32_has_room_for_all_that_a_kernel_is_made_of(kernel: k.Kernel, sca
     assert (np.abs(found - exact.matrix()) <= 1e-4 * np.outer(lengths, lengths)).all()
 
 
-def test_single_precision_where_the_tolerance_allows_it() -> None:
+def test_single_precision_is_used_if_the_tolerance_allows_it() -> None:
     X, Z, v = rng.normal(size=(70, 5)), rng.normal(size=(40, 5)), rng.normal(size=40)
     for kernel in (
         k.RBF(gamma=0.2),
@@ -138,11 +138,11 @@ def test_single_precision_where_the_tolerance_allows_it() -> None:
         assert single.times(v).dtype == np.float64
 
 
-def test_double_precision_where_it_does_not() -> None:
+def test_double_precision_is_used_if_the_tolerance_requires_it() -> None:
     assert k.Gram(k.RBF(gamma=0.2), X, tolerance=1e-9).dtype == np.float64
     assert (
         k.Gram(k.RBF(gamma=1e6), X, tolerance=1e-4).dtype == np.float64
-    )  # so narrow that float32 distances would tell
+    )  # so narrow that float32 distances would change the result
     assert k.Gram(k.Matern(nu=0.5), X, tolerance=1e-4).dtype == np.float64
     assert k.Gram(k.Laplacian(), X, tolerance=1e-4).dtype == np.float64
 
@@ -159,7 +159,7 @@ def test_a_product_needs_no_matrix() -> None:
     assert peak < 6000 * 6000 * 8 / 10
 
 
-def test_a_vector_of_the_wrong_length() -> None:
+def test_a_vector_of_the_wrong_length_is_refused() -> None:
     with pytest.raises(DataError, match="401 columns"):
         k.Gram(k.RBF(), X, Z).times(np.ones(3))
     with pytest.raises(DataError, match="750 rows"):
@@ -175,7 +175,7 @@ def test_single_precision_is_not_used_beyond_its_range(scale: float) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
-def test_float32_only_where_powers_of_it_have_room(scale: float) -> None:
+def test_float32_is_used_only_if_its_powers_do_not_overflow(scale: float) -> None:
     kernel = k.Polynomial(degree=5, constant=0)
     for gram_of in (k.Gram(kernel, scale * X, tolerance=1e-3), k.Gram(kernel, scale * X, scale * Z, tolerance=1e-3)):
         exact = gram_of.exact().matrix()
@@ -203,7 +203,7 @@ def first(rows: np.ndarray) -> np.ndarray:
     ],
     ids=repr,
 )
-def test_float32_stays_within_what_may_be_lost(kernel: k.Kernel) -> None:
+def test_float32_stays_within_the_tolerance(kernel: k.Kernel) -> None:
     """Whatever a kernel is made of says how much the error of its parts grows."""
     few = X[:40]
     exact = k.Gram(kernel, few).matrix()
@@ -213,7 +213,7 @@ def test_float32_stays_within_what_may_be_lost(kernel: k.Kernel) -> None:
     np.testing.assert_allclose(rough.matrix(), exact, atol=1e-2 * np.abs(exact).max())
 
 
-def test_rows_of_many_columns_are_put_piece_by_piece() -> None:
+def test_rows_of_many_columns_are_written_piece_by_piece() -> None:
     many = np.random.default_rng(3).normal(size=(2 * gram.PIECE_COLUMNS + 1, 2))
     numbers, slots, kept = np.array([5, 2000, 0]), np.array([2, 0, 1]), np.zeros((3, len(many)))
     k.Gram(k.Linear(), many).put_rows(numbers, kept, slots)

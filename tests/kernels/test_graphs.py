@@ -61,7 +61,7 @@ def written_out(graph: Pair, rounds: int) -> Counter[Any]:
     Z=st.lists(graphs(3), min_size=1, max_size=5),
     rounds=st.integers(0, 3),
 )
-def test_labels_are_those_of_the_definition(X: list[Pair], Z: list[Pair], rounds: int) -> None:
+def test_labels_agree_with_the_definition(X: list[Pair], Z: list[Pair], rounds: int) -> None:
     one, two = ([written_out(graph, rounds) for graph in graphs] for graphs in (X, Z))
     expected = [[sum(count * z[label] for label, count in x.items()) for z in two] for x in one]
     np.testing.assert_array_equal(k.WeisfeilerLehman(rounds)(X, Z), expected)
@@ -80,7 +80,7 @@ def test_shapes_alone() -> None:
     np.testing.assert_array_equal(kernel([nx.path_graph(3), nx.cycle_graph(3)]), kernel([PATH, TRIANGLE]))
 
 
-def test_a_hexagon_and_two_triangles_are_not_told_apart() -> None:
+def test_a_hexagon_and_two_triangles_are_not_distinguished() -> None:
     """Differences that the Weisfeiler–Lehman test is known to miss."""
     triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
     K = k.WeisfeilerLehman()([nx.cycle_graph(6), triangles])
@@ -106,7 +106,7 @@ def test_the_order_of_nodes_and_edges_does_not_matter(X: list[Pair], seed: int, 
 
 @settings(max_examples=40)
 @given(X=st.lists(graphs(), min_size=1, max_size=6))
-def test_the_laws(X: list[Pair]) -> None:
+def test_graph_kernels_obey_the_laws(X: list[Pair]) -> None:
     for kernel in (
         k.WeisfeilerLehman(2),
         k.WeisfeilerLehman(1).normalised(),
@@ -156,7 +156,7 @@ def test_nodes_without_edges_and_graphs_without_nodes() -> None:
     assert k.WeisfeilerLehman(2)([], [EDGE]).shape == (0, 1)
 
 
-def test_directions_count_where_they_are_asked_for() -> None:
+def test_directions_count_if_requested() -> None:
     forth, back = ([(0, 1)], ["a", "b"]), ([(1, 0)], ["a", "b"])
     np.testing.assert_array_equal(k.WeisfeilerLehman(1)([forth], [back]), [[4]])
     np.testing.assert_array_equal(k.WeisfeilerLehman(1, directed=True)([forth], [back]), [[2]])
@@ -167,7 +167,7 @@ def test_directions_count_where_they_are_asked_for() -> None:
 
 
 def in_networkx(graph: Pair, name: str = "label") -> nx.Graph:
-    """With nodes that are no numbers, in another order."""
+    """Return the graph in networkx, with nodes that are not numbers, in another order."""
     result = nx.Graph()
     for v in reversed(range(len(graph[1]))):
         result.add_node(f"node {v}", **{name: graph[1][v]})
@@ -175,7 +175,7 @@ def in_networkx(graph: Pair, name: str = "label") -> nx.Graph:
     return result
 
 
-def test_graphs_of_networkx_are_those_of_arrays() -> None:
+def test_graphs_of_networkx_agree_with_arrays() -> None:
     expected = k.WeisfeilerLehman(2)(GRAPHS)
     np.testing.assert_array_equal(k.WeisfeilerLehman(2)([in_networkx(graph) for graph in GRAPHS], GRAPHS), expected)
     named = k.WeisfeilerLehman(2, label="element")
@@ -251,7 +251,7 @@ def positioned() -> nx.Graph:
         ([positioned()], DataError, "have 'place'"),
     ],
 )
-def test_what_is_no_graph_is_refused(rows: Any, error: type[Exception], message: str) -> None:
+def test_invalid_graphs_are_refused(rows: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         k.WeisfeilerLehman(1)(rows)
 
@@ -268,7 +268,7 @@ def test_parameters_out_of_range_are_refused() -> None:
 # Values and features.
 
 
-def test_kernels_are_values() -> None:
+def test_kernels_are_compared_by_value() -> None:
     kernel = k.WeisfeilerLehman(2).normalised()
     assert repr(kernel) == "WeisfeilerLehman(rounds=2, label='label', directed=False).normalised()"
     assert pickle.loads(pickle.dumps(kernel)) == kernel
@@ -288,7 +288,7 @@ def test_features_are_of_the_graphs_they_were_made_from() -> None:
     np.testing.assert_allclose(kernel.normalised()([EDGE], [PATH]), [[5 / np.sqrt(40)]])
 
 
-def test_linear_models_take_the_features() -> None:
+def test_linear_models_accept_the_features() -> None:
     rng = np.random.default_rng(0)
     rings = [nx.cycle_graph(int(n)) for n in rng.integers(5, 9, 30)]
     trees = [nx.random_labeled_tree(int(n), seed=int(n) + i) for i, n in enumerate(rng.integers(5, 9, 30))]

@@ -32,12 +32,12 @@ def test_parameters_are_nested() -> None:
         k.RBF(gamma=1).replaced(gamma__x=2)
 
 
-def test_no_parameter_changes_nothing() -> None:
+def test_set_params_without_parameters_has_no_effect() -> None:
     kernel = k.RBF()
     assert kernel.set_params() is kernel
 
 
-def test_set_params_puts_another_kernel_in_its_place() -> None:
+def test_set_params_replaces_the_kernel() -> None:
     shared = k.RBF(gamma=1)
     one, other = Ridge(shared), Ridge(shared)
     assert one.set_params(kernel__gamma=5, alpha=2) is one
@@ -68,7 +68,7 @@ def test_a_search_over_parameters_of_a_kernel() -> None:
 
 
 def test_an_estimator_of_scikit_learn_searches_over_kernels() -> None:
-    """Its set_params would have to change a kernel in place: refused rather than without effect."""
+    """set_params would have to change a kernel in place: it is refused instead of having no effect."""
     labels = y > 0
     search = GridSearchCV(SVC(), {"kernel": [k.RBF(gamma=1e-6), k.RBF(gamma=1.0)]}, cv=3).fit(X, labels)
     assert search.best_params_ == {"kernel": k.RBF(gamma=1.0)}
@@ -76,6 +76,6 @@ def test_an_estimator_of_scikit_learn_searches_over_kernels() -> None:
         SVC(kernel=k.RBF()).set_params(kernel__gamma=2)
 
 
-def test_the_name_of_a_kernel_has_no_parameters() -> None:
+def test_a_kernel_given_by_name_has_no_nested_parameters() -> None:
     with pytest.raises(KernelError, match="is a name"):
         Ridge("rbf").set_params(kernel__gamma=1)

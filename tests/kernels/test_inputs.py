@@ -1,4 +1,4 @@
-"""Bad input is one typed error that names the culprit."""
+"""Invalid input gives one typed error that names the cause."""
 
 from __future__ import annotations
 
@@ -30,30 +30,32 @@ NAN = np.array([[1.0, 2.0], [3.0, np.nan]])
         ([[1.0, 2.0], [3.0]], DataError, "differ in length"),
     ],
 )
-def test_what_is_no_table_of_numbers(kernel: k.Kernel, X: Any, error: type[Exception], message: str) -> None:
+def test_input_that_is_not_a_table_of_numbers_is_refused(
+    kernel: k.Kernel, X: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         kernel(X)
 
 
 @pytest.mark.parametrize("kernel", EVERY[:-1], ids=repr)
-def test_texts_where_numbers_are_expected(kernel: k.Kernel) -> None:
+def test_texts_are_refused_where_numbers_are_expected(kernel: k.Kernel) -> None:
     with pytest.raises(ColumnTypeError, match="texts"):
         kernel(["a", "b"])
 
 
 @pytest.mark.parametrize("kernel", EVERY[:-1], ids=repr)
-def test_both_sides_have_the_same_columns(kernel: k.Kernel) -> None:
+def test_both_sides_must_have_the_same_columns(kernel: k.Kernel) -> None:
     with pytest.raises(ColumnMismatchError, match="X has 3 columns, but the rows it is compared with have 2"):
         kernel(np.ones((2, 3)), np.ones((4, 2)))
 
 
 @pytest.mark.parametrize("kernel", [k.ChiSquared(), k.AdditiveChiSquared(), k.HistogramIntersection()], ids=repr)
-def test_histograms_are_not_negative(kernel: k.Kernel) -> None:
+def test_negative_histograms_are_refused(kernel: k.Kernel) -> None:
     with pytest.raises(SupportError, match="Column 1 is -2 in row 0"):
         kernel(np.array([[1.0, -2.0]]))
 
 
-def test_rows_too_long_to_square() -> None:
+def test_rows_whose_squares_overflow_are_refused() -> None:
     with pytest.raises(DataError, match="squared norm of row 1 overflows float64"):
         k.Linear()(np.array([[1.0], [1e200]]))
 
@@ -64,18 +66,18 @@ def test_no_rows_have_no_entries() -> None:
         assert kernel(np.ones((0, 2))).shape == (0, 0)
 
 
-def test_frames_are_tables() -> None:
+def test_frames_are_accepted() -> None:
     pandas = pytest.importorskip("pandas")
     X = np.arange(6.0).reshape(3, 2)
     np.testing.assert_array_equal(k.RBF()(pandas.DataFrame(X)), k.RBF()(X))
 
 
-def test_rows_whose_sum_is_beyond_float64_are_rows() -> None:
+def test_rows_whose_sum_overflows_are_accepted() -> None:
     large = np.full((2, 2), 1e308)
     np.testing.assert_array_equal(k.OneDimensional(lambda rows: rows[..., 0] / 1e308)(large), np.ones((2, 2)))
 
 
-def test_arrays_in_cells_are_no_numbers() -> None:
+def test_arrays_in_cells_are_refused() -> None:
     cells = np.empty((1, 1), dtype=object)
     cells[0, 0] = np.array([1.0])
     with pytest.raises(ColumnTypeError, match="row 0, column 0"):
@@ -83,7 +85,7 @@ def test_arrays_in_cells_are_no_numbers() -> None:
 
 
 @pytest.mark.parametrize("kind", ["array", "sparse", "frame", "tensor", "texts"])
-def test_rows_by_their_numbers(kind: str) -> None:
+def test_rows_are_selected_by_number(kind: str) -> None:
     X, numbers = np.arange(12.0).reshape(4, 3), np.array([3, 0])
     if kind == "texts":
         assert (count("abcd"), take(list("abcd"), numbers)) == (4, ["d", "a"])

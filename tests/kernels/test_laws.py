@@ -60,7 +60,7 @@ def test_every_kernel_obeys_the_laws(kernel: k.Kernel) -> None:
 
 
 @pytest.mark.parametrize("kernel", [k.Sigmoid(), k.AdditiveChiSquared(), k.FromFunction(np.dot)], ids=repr)
-def test_what_nobody_knows_to_be_positive_definite_is_not_held_to_it(kernel: k.Kernel) -> None:
+def test_kernels_not_known_to_be_positive_definite_skip_that_law(kernel: k.Kernel) -> None:
     assert "the matrix is positive semidefinite" not in check_kernel(kernel, rows(1))
 
 
@@ -73,13 +73,13 @@ def test_random_compositions_obey_the_laws(kernel: k.Kernel, seed: int) -> None:
 
 @settings(max_examples=60)
 @given(kernel=compositions(ATOMS))
-def test_the_repr_is_the_kernel(kernel: k.Kernel) -> None:
+def test_the_repr_can_be_evaluated(kernel: k.Kernel) -> None:
     assert eval(repr(kernel), {**vars(k), "circle": circle, "radius": radius}) == kernel
 
 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 1000), a=st.sampled_from(ATOMS), b=st.sampled_from(ATOMS), scale=st.floats(0, 5))
-def test_the_algebra_is_that_of_matrices(seed: int, a: k.Kernel, b: k.Kernel, scale: float) -> None:
+def test_the_algebra_agrees_with_matrices(seed: int, a: k.Kernel, b: k.Kernel, scale: float) -> None:
     X, Z = rows(seed), rows(seed + 1, n=5)
     A, B = a(X, Z), b(X, Z)
     for kernel, matrix in [
@@ -99,7 +99,7 @@ SPARSE = [kernel for kernel in ATOMS if not isinstance(kernel, (k.Of, k.OneDimen
 
 
 @pytest.mark.parametrize("kernel", SPARSE, ids=repr)
-def test_sparse_rows_give_the_matrix_of_dense_ones(kernel: k.Kernel) -> None:
+def test_sparse_rows_agree_with_dense_ones(kernel: k.Kernel) -> None:
     X, Z = rows(3), rows(4, n=6)
     X[X < 0.7], Z[Z < 0.7] = 0, 0
     for left, right in [(sp.csr_matrix(X), sp.csr_array(Z)), (X, sp.csr_array(Z)), (sp.csc_array(X), Z)]:

@@ -32,7 +32,7 @@ def factors(order: MonomialOrder) -> list[tuple[int, ...]]:
 
 @settings(max_examples=80)
 @given(order=orders)
-def test_exponents_are_those_of_itertools(order: MonomialOrder) -> None:
+def test_exponents_agree_with_itertools(order: MonomialOrder) -> None:
     expected = [[each.count(j) for j in range(order.columns)] for each in factors(order)]
     assert order.n_features == len(expected)
     assert [tuple(order.factors(k)) for k in range(order.n_features)] == factors(order)
@@ -41,7 +41,7 @@ def test_exponents_are_those_of_itertools(order: MonomialOrder) -> None:
 
 @settings(max_examples=80)
 @given(order=orders, seed=st.integers(0, 100), rows=st.integers(0, 70))
-def test_written_they_are_products(order: MonomialOrder, seed: int, rows: int) -> None:
+def test_monomials_are_products_of_columns(order: MonomialOrder, seed: int, rows: int) -> None:
     X = np.random.default_rng(seed).normal(size=(rows, order.columns))
     out = np.full((rows, order.n_features), np.nan)
     order.write(X, out)
@@ -51,7 +51,7 @@ def test_written_they_are_products(order: MonomialOrder, seed: int, rows: int) -
 
 @settings(max_examples=50)
 @given(order=orders)
-def test_arrangements_are_multinomial(order: MonomialOrder) -> None:
+def test_numbers_of_arrangements_are_multinomial_coefficients(order: MonomialOrder) -> None:
     found = np.concatenate([order.arrangements()[t] for t in order.degrees])
     by_hand = [factorial(len(each)) / prod(factorial(each.count(j)) for j in set(each)) for each in factors(order)]
     np.testing.assert_allclose(found, by_hand, rtol=1e-14)
@@ -69,7 +69,7 @@ def test_names() -> None:
 @pytest.mark.parametrize("lowest", [0, 3])
 @pytest.mark.parametrize("in_place", [True, False])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_in_place_or_apart_and_on_any_number_of_threads(lowest: int, in_place: bool, weighted: bool) -> None:
+def test_output_buffers_and_threads_do_not_matter(lowest: int, in_place: bool, weighted: bool) -> None:
     X, order = np.random.default_rng(0).normal(size=(500, 4)), MonomialOrder(4, lowest, 3)
     weights = order.weights(1.0, 1.0) if weighted else None
     expected = np.empty((500, order.n_features))
@@ -80,7 +80,7 @@ def test_in_place_or_apart_and_on_any_number_of_threads(lowest: int, in_place: b
     np.testing.assert_array_equal(out, expected)
 
 
-def test_counting_takes_no_time_and_coefficients_beyond_float64_are_refused() -> None:
+def test_counting_is_fast_and_coefficients_beyond_float64_are_refused() -> None:
     assert MonomialOrder(100_000, 0, 50_000).n_features.bit_length() > 100_000
     with pytest.raises(NonFiniteError, match="degree 2000 are beyond float64"):
         MonomialOrder(1, 0, 2000).weights(1.0, 1.0)
@@ -88,7 +88,7 @@ def test_counting_takes_no_time_and_coefficients_beyond_float64_are_refused() ->
         MonomialOrder(1, 0, 3).weights(1.0, 1e200)
 
 
-def test_files_hold_the_numbers_that_it_is_known_by() -> None:
+def test_only_the_defining_numbers_are_pickled() -> None:
     order = MonomialOrder(1000, 0, 2)
     assert len(order.slices[2]) == 1000
     assert len(pickle.dumps(order)) < 200

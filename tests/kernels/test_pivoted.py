@@ -14,7 +14,7 @@ from tests.kernels._clusters import clusters
 
 
 @given(n=st.integers(1, 40), d=st.integers(1, 4), seed=st.integers(0, 99))
-def test_a_matrix_of_low_rank_is_found_whole(n: int, d: int, seed: int) -> None:
+def test_a_matrix_of_low_rank_is_reproduced_exactly(n: int, d: int, seed: int) -> None:
     X = np.random.default_rng(seed).normal(size=(n, d))
     found = PivotedCholesky.of(Gram(Linear(), X), n, 0.0)
     assert len(found.pivots) <= min(n, d)
@@ -34,7 +34,7 @@ def test_rows_of_the_pivots_are_exact(most: int) -> None:
     assert left.min() > -1e-8
 
 
-def test_it_stops_when_enough_is_found() -> None:
+def test_it_stops_at_the_tolerance() -> None:
     X = np.random.default_rng(0).normal(size=(300, 1))
     gram = Gram(RBF(gamma=1.0), X)
     found = PivotedCholesky.of(gram, 300, 1e-3)
@@ -48,7 +48,7 @@ def test_a_matrix_of_zeros_has_no_pivots() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 30, 200])
-def test_what_is_left_is_the_trace_of_the_difference(most: int) -> None:
+def test_the_remainder_is_the_trace_of_the_difference(most: int) -> None:
     X = clusters()
     K = RBF(gamma=0.5)(X)
     found = PivotedCholesky.of(Gram(RBF(gamma=0.5), X), most, 0.0)
@@ -63,7 +63,7 @@ def test_a_seed_fixes_the_pivots_and_another_draws_others() -> None:
     assert set(first.tolist()) != set(other.tolist())
 
 
-def test_a_matrix_that_is_given_has_the_pivots_of_its_kernel() -> None:
+def test_a_given_matrix_has_the_pivots_of_its_kernel() -> None:
     X = clusters(300)
     by_kernel = PivotedCholesky.of(Gram(RBF(gamma=0.5), X), 40, 0.0)
     by_matrix = PivotedCholesky.of(GivenMatrix(RBF(gamma=0.5)(X)), 40, 0.0)
@@ -86,7 +86,7 @@ def test_pivots_are_drawn_as_if_one_by_one() -> None:
     assert np.abs(found - exact).max() < 5 * np.sqrt(exact.max() / draws)
 
 
-def test_it_is_close_to_the_best_there_is() -> None:
+def test_the_approximation_is_close_to_the_optimal_one() -> None:
     """60 pivots leave no more than twice the remainder of the 45 largest eigenvalues."""
     X = clusters()
     values = np.linalg.eigvalsh(RBF(gamma=0.5)(X))
@@ -104,8 +104,8 @@ def test_it_takes_no_more_pivots_than_it_needs(enough: float) -> None:
     np.testing.assert_allclose(found.left, gram.diagonal.sum() - np.square(found.L).sum(), atol=1e-8)
 
 
-def test_a_row_that_rounding_has_used_up_is_not_asked_for_again() -> None:
-    """Its place on the diagonal says that something is left, the row itself that there is nothing."""
+def test_a_row_exhausted_by_rounding_is_not_chosen_again() -> None:
+    """The diagonal indicates a remainder, the row itself none."""
 
     class Rounded(GivenMatrix):
         diagonal = np.ones(3)  # type: ignore[assignment]
@@ -114,7 +114,7 @@ def test_a_row_that_rounding_has_used_up_is_not_asked_for_again() -> None:
     assert set(found.pivots) == {0, 2}
 
 
-def test_rows_that_contradict_each_other_are_not_asked_for_again() -> None:
-    """Nothing positive definite: what is left of the diagonal and what is left of the rows contradict each other."""
+def test_inconsistent_rows_are_not_chosen_again() -> None:
+    """The matrix is not positive definite: the remainders of the diagonal and of the rows are inconsistent."""
     found = PivotedCholesky.of(GivenMatrix(np.array([[1.0, 2.0], [2.0, 1.0]])), 2, 0.0)
     assert len(found.pivots) == 1

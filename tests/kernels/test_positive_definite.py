@@ -1,4 +1,4 @@
-"""Certificates: by construction, or as far as a sample tells."""
+"""Tests of certificates of positive definiteness: by construction, or on a sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mercer.kernels import check_matrix, check_on_sample, check_positive_definit
 X = np.random.default_rng(0).normal(size=(20, 3))
 
 
-def test_by_construction() -> None:
+def test_kernels_are_positive_definite_by_construction() -> None:
     kernel = 2 * k.RBF(gamma=1) + k.Polynomial(degree=2) * k.OneDimensional(np.sum)
     found = check_positive_definite(kernel, X)
     assert (found.kind, found.holds, found.factor) == ("by construction", True, None)
@@ -26,12 +26,12 @@ def test_by_construction() -> None:
 @pytest.mark.parametrize(
     "kernel", [k.Sigmoid(), 2 * k.Sigmoid(), k.RBF() + k.Sigmoid(), k.Sigmoid().on(0), k.Sigmoid() ** 2]
 )
-def test_one_part_without_a_reason_leaves_the_whole_without(kernel: k.Kernel) -> None:
+def test_one_part_without_a_proof_leaves_the_whole_unproven(kernel: k.Kernel) -> None:
     assert kernel.reason is None
     assert check_positive_definite(kernel, X).kind == "on this sample"
 
 
-def test_a_violation_proves_it() -> None:
+def test_a_negative_eigenvalue_is_a_proof() -> None:
     kernel = k.Sigmoid(gamma=1, constant=-1)
     found = check_positive_definite(kernel, X)
     assert not found.holds
@@ -44,7 +44,7 @@ def test_a_violation_proves_it() -> None:
         found.require()
 
 
-def test_a_sample_does_not_prove() -> None:
+def test_a_sample_is_not_a_proof() -> None:
     found = check_positive_definite(k.FromFunction(lambda A, B: A @ B.T), X)
     assert found.holds
     assert found.require() is found
@@ -63,14 +63,14 @@ def test_the_factor_is_an_empirical_feature_map(kernel: k.Kernel) -> None:
     np.testing.assert_allclose(found.features(new) @ found.factor, kernel(new, X), atol=1e-6 * np.abs(K).max())
 
 
-def test_asymmetry() -> None:
+def test_an_asymmetric_kernel_is_refuted() -> None:
     found = check_positive_definite(k.FromFunction(lambda x, z: x[0] - z[0]), X)
     assert not found.holds
     with pytest.raises(AsymmetricKernelError):
         found.require()
 
 
-def test_matrices() -> None:
+def test_matrices_are_checked() -> None:
     assert check_matrix(k.RBF()(X)).holds
     assert check_matrix(sp.eye_array(3)).holds
     assert not check_matrix([[0.0, 1.0], [1.0, 0.0]]).holds

@@ -1,4 +1,4 @@
-"""Rows of a kernel matrix, added up."""
+"""Sums of rows of a kernel matrix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mercer.kernels import row_loops as loops
 
 @settings(max_examples=50)
 @given(st.integers(0, 12), st.integers(0, 1000))
-def test_rows_added_four_at_once_are_rows_added_one_by_one(count: int, seed: int) -> None:
+def test_rows_added_four_at_a_time_agree_with_rows_added_singly(count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     kept, total, factors = rng.normal(size=(20, 20)), rng.normal(size=15), rng.normal(size=count)
     slots = rng.permutation(20)[:count]

@@ -1,4 +1,4 @@
-"""Runs of numbers: the same number for the same run and no other, and what is counted."""
+"""Runs of numbers: equal runs have equal numbers, and runs are counted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def laid_out(runs: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @settings(max_examples=60)
 @given(runs=RUNS)
-def test_equal_runs_and_no_others_have_equal_numbers(runs: list[list[int]]) -> None:
+def test_only_equal_runs_have_equal_numbers(runs: list[list[int]]) -> None:
     words, starts, stops = laid_out(runs)
     numbers, firsts = loops.number_runs(words, starts, stops)
     numbered: dict[tuple[int, ...], int] = {}
@@ -45,7 +45,7 @@ def test_equal_hashes_do_not_make_runs_equal() -> None:
 
 @settings(max_examples=40)
 @given(runs=RUNS)
-def test_gathered_runs_are_the_runs(runs: list[list[int]]) -> None:
+def test_gathered_runs_agree_with_the_runs(runs: list[list[int]]) -> None:
     words, starts, stops = laid_out(runs)
     order = np.arange(len(runs))[::-1]
     gathered, ends = loops.gather_runs(words, starts[order], stops[order])
@@ -75,7 +75,7 @@ def test_counts_and_their_squares(runs: list[list[int]], known: int) -> None:
         assert squares[i] == sum(run.count(word) ** 2 for word in set(run))
 
 
-def test_products_are_added_to_what_is_there() -> None:
+def test_products_are_added_to_existing_values() -> None:
     rng = np.random.default_rng(0)
     left, right = rng.poisson(0.4, (5, 9)).astype(float), rng.poisson(0.4, (7, 9)).astype(float)
 

@@ -61,7 +61,7 @@ def test_matern_has_student_frequencies(nu: float) -> None:
     assert stats.kstest(3 * w[:, 1], stats.t(2 * nu).cdf).pvalue > 0.01
 
 
-def test_laplacian_has_cauchy_coordinates_of_their_own() -> None:
+def test_laplacian_has_independent_cauchy_coordinates() -> None:
     w = k.Laplacian(gamma=2.0).spectrum(2).sample(5000, np.random.default_rng(0))
     assert stats.kstest(w[:, 0] / 2, "cauchy").pvalue > 0.01
     large = np.abs(w) > 2  # half of them
@@ -82,11 +82,11 @@ def test_shares_of_a_sum_follow_its_masses() -> None:
 @pytest.mark.parametrize(
     "kernel", [k.Linear(), k.Polynomial(degree=2), k.RBF() + k.Linear(), k.RBF() * k.Cosine(), k.FromFunction(np.dot)]
 )
-def test_kernels_without_a_spectrum_are_told_which_have_one(kernel: k.Kernel) -> None:
+def test_kernels_without_a_spectrum_are_refused_with_alternatives(kernel: k.Kernel) -> None:
     with pytest.raises(NoSpectrumError, match=r"RBF, Laplacian, Matern, RationalQuadratic and Constant.*Nyström"):
         kernel.spectrum(3)
 
 
-def test_columns_that_are_not_there() -> None:
+def test_columns_out_of_range_are_refused() -> None:
     with pytest.raises(ColumnMismatchError, match="column 5"):
         k.RBF().on([5]).spectrum(3)

@@ -188,7 +188,7 @@ def test_words_are_symbols_and_so_are_tuples() -> None:
     np.testing.assert_array_equal(k.Spectrum(1)(np.array([[1, 2, 2], [2, 2, 2]])), [[5, 6], [6, 9]])
 
 
-def test_short_texts_have_nothing_in_common_with_any() -> None:
+def test_short_texts_have_kernel_zero_with_all_texts() -> None:
     for kernel in (k.Spectrum(3), k.Subsequence(3), k.Spectrum(3).normalised(), k.Subsequence(3).normalised()):
         np.testing.assert_array_equal(kernel(["", "ab", "abc"])[:2], np.zeros((2, 3)))
 
@@ -217,21 +217,21 @@ def test_no_rows() -> None:
     ],
     ids=str,
 )
-def test_what_is_no_text_is_refused(kernel: k.Kernel, rows: Any, error: type[Exception], message: str) -> None:
+def test_input_that_is_not_text_is_refused(kernel: k.Kernel, rows: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         kernel(rows)
 
 
 @pytest.mark.compiled("takes minutes as plain Python")
-def test_too_many_subsequences_for_a_float() -> None:
+def test_numbers_of_subsequences_that_overflow_are_refused() -> None:
     kernel = k.Subsequence(200, 1.0)
     for call in (kernel.diag, lambda X: kernel(X, X)):
         with pytest.raises(DataError, match="overflows float64"):
             call(["a" * 600])
 
 
-def test_values_too_large_for_a_float() -> None:
-    """As in the test before, without the minutes that such texts take where nothing is compiled."""
+def test_values_that_overflow_are_refused() -> None:
+    """Repeat the previous test without the minutes that such texts take uncompiled."""
     kernel, values = k.Subsequence(2), np.array([1.0, 2.0])
     assert check_overflow(kernel, values) is values
     with pytest.raises(DataError, match="overflows float64"):
@@ -267,7 +267,7 @@ def test_parameters_out_of_range_are_refused(wrong: Callable[[], k.Kernel]) -> N
 # A kernel is a value, inside estimators too.
 
 
-def test_kernels_are_values() -> None:
+def test_kernels_are_compared_by_value() -> None:
     kernel = k.Spectrum(2) + 0.5 * k.Subsequence(3, 0.3)
     assert repr(kernel) == "Spectrum(length=2) + 0.5 * Subsequence(length=3, decay=0.3)"
     assert pickle.loads(pickle.dumps(kernel)) == kernel
@@ -277,7 +277,7 @@ def test_kernels_are_values() -> None:
     assert k.kernel_from("subsequence", decay=0.1, gamma=3) == k.Subsequence(decay=0.1)
 
 
-def test_who_takes_numbers() -> None:
+def test_numeric_kernels_are_marked() -> None:
     assert k.RBF().numeric
     assert (k.RBF().on([0]) + 2).normalised().numeric
     assert not k.Spectrum().numeric
@@ -312,7 +312,7 @@ def test_unknown_substrings_count_for_the_length_of_a_row() -> None:
     np.testing.assert_allclose(kernel(["abxyz"], ["ab"]), [[0.5]])
 
 
-def test_linear_models_take_the_features() -> None:
+def test_linear_models_accept_the_features() -> None:
     rng = np.random.default_rng(1)
     X = ["".join(rng.choice(list("abcd"), 30)) for _ in range(200)]
     y = np.array(["ab" in text for text in X])
@@ -346,7 +346,7 @@ def test_a_kernel_for_each_kind_of_column() -> None:
     assert not kernel.numeric
 
 
-def test_features_of_such_a_table() -> None:
+def test_features_of_a_table_with_texts() -> None:
     kernel = k.Spectrum(2).on(0) + k.Linear().on([1, 2])
     assert "⟨ψ(x), ψ(z)⟩ is the kernel where ψ is finite" in check_kernel(kernel, table())
 
@@ -361,7 +361,7 @@ def test_the_columns_of_other_symbols_are_tuples_of_them() -> None:
     assert psi.names == [("la", "le"), ("le", "la")]
 
 
-def test_subsequences_longer_than_every_row_are_in_none() -> None:
+def test_subsequences_longer_than_every_row_do_not_occur() -> None:
     """Steps of the recursion are not made for symbols that no row has; 10⁹ of them would take hours."""
     kernel = k.Subsequence(10**9)
     assert not kernel(TEXTS).any()

@@ -21,7 +21,7 @@ def alone(codes: np.ndarray, bounds: np.ndarray, i: int) -> tuple[np.ndarray, np
 
 
 @pytest.mark.parametrize("count", [1, loops.PAIR_LANES - 1, loops.PAIR_LANES, loops.PAIR_LANES + 1])
-def test_a_pair_does_not_see_the_others_in_its_vector(count: int) -> None:
+def test_a_pair_does_not_depend_on_the_others_in_its_vector(count: int) -> None:
     left, right = texts(3), texts(count)
     tile = loops.compute_tile(*left, *right, 2, 0.5, -1)
     for i in range(3):
@@ -29,7 +29,7 @@ def test_a_pair_does_not_see_the_others_in_its_vector(count: int) -> None:
             assert tile[i, j] == loops.compute_tile(*alone(*left, i), *alone(*right, j), 2, 0.5, -1)[0, 0]
 
 
-def test_what_is_not_left_out_of_a_triangle_is_right() -> None:
+def test_the_computed_part_of_a_triangle_is_correct() -> None:
     n, first = 2 * loops.PAIR_LANES + 5, loops.PAIR_LANES + 1
     codes, bounds = texts(n)
     whole = loops.compute_tile(codes, bounds, codes, bounds, 2, 0.5, -1)
@@ -40,13 +40,13 @@ def test_what_is_not_left_out_of_a_triangle_is_right() -> None:
     np.testing.assert_array_equal(lower[rows[kept] - first, columns[kept]], whole[rows[kept], columns[kept]])
 
 
-def test_the_diagonal_is_that_of_the_tile() -> None:
+def test_the_diagonal_agrees_with_the_tile() -> None:
     codes, bounds = texts(loops.PAIR_LANES + 3)
     whole = loops.compute_tile(codes, bounds, codes, bounds, 3, 0.7, -1)
     np.testing.assert_allclose(loops.compute_diagonal(codes, bounds, 3, 0.7), np.diagonal(whole), rtol=1e-14)
 
 
-def test_no_texts_and_empty_ones() -> None:
+def test_no_texts_and_empty_texts() -> None:
     none = np.zeros(0, np.int32)
     assert loops.compute_tile(none, np.array([0]), none, np.array([0]), 2, 0.5, -1).shape == (0, 0)
     assert loops.compute_tile(none, np.array([0, 0]), none, np.array([0, 0]), 1, 0.5, -1).tolist() == [[0.0]]

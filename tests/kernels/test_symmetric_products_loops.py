@@ -1,4 +1,4 @@
-"""Both products of a tile, as NumPy has them."""
+"""Both products of a tile agree with NumPy."""
 
 from __future__ import annotations
 

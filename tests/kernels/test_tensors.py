@@ -66,7 +66,7 @@ def assert_close(found, expected, tolerance):
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_as_of_arrays(kernel, device, dtype):
+def test_gram_matrices_of_tensors_agree_with_arrays(kernel, device, dtype):
     X, Z, rng = rows(90, 0), rows(50, 1), np.random.default_rng(2)
     gram = TensorGram(kernel, *(torch.as_tensor(side, dtype=dtype, device=device) for side in (X, Z)))
     K, tolerance = kernel(X, Z), TOLERANCE[dtype]
@@ -82,7 +82,7 @@ def test_as_of_arrays(kernel, device, dtype):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_of_rows_with_themselves(kernel, device):
+def test_the_gram_matrix_of_rows_with_themselves_is_symmetric(kernel, device):
     X = rows(70, 0)
     gram, K = TensorGram(kernel, torch.as_tensor(X, device=device)), kernel(X)
     matrix = gram.matrix()
@@ -97,7 +97,7 @@ def test_of_rows_with_themselves(kernel, device):
 
 @pytest.mark.parametrize("scale", [1e25, 1e-25, 1e18])
 @pytest.mark.parametrize("kernel", [RBF, lambda sigma: Matern(sigma, 1.5), RationalQuadratic], ids=["rbf", "m", "rq"])
-def test_squares_of_float32_may_be_no_floats(kernel, scale):
+def test_squares_of_float32_may_overflow(kernel, scale):
     of = kernel(scale) if kernel is not RBF else RBF(sigma=scale)
     X, v = (torch.as_tensor(rows(40, 0) * scale, dtype=torch.float32), torch.ones(40))
     K = of(X.numpy().astype(float))
@@ -122,12 +122,12 @@ def test_a_vector_of_another_type():
     [FromFunction(np.dot), Spectrum(2), WeisfeilerLehman(), RBF().of(np.abs), 2 * RBF() + Spectrum(2)],
     ids=repr,
 )
-def test_kernels_of_other_things_are_refused(kernel):
+def test_kernels_of_other_objects_are_refused(kernel):
     with pytest.raises(DeviceError, match=r"does not compare rows of a tensor.*cpu\(\)\.numpy\(\)"):
         TensorGram(kernel, torch.zeros(3, 2))
 
 
-def test_bad_input():
+def test_invalid_input_is_refused():
     X = torch.ones(3, 2)
     with pytest.raises(ColumnMismatchError, match="2 columns, but Z has 3"):
         TensorGram(RBF(), X, torch.ones(4, 3))
@@ -145,7 +145,7 @@ def test_bad_input():
         TensorGram(Sigmoid(gamma=-1, constant=0).normalised(), X)
 
 
-def test_a_tile_of_a_kernel_that_knows_no_tensors() -> None:
+def test_a_kernel_without_tensor_support_is_refused() -> None:
     X = torch.zeros(2, 1)
     with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
         compute_tensor_tile(FromFunction(np.dot), X, X, None)

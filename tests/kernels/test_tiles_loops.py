@@ -18,12 +18,12 @@ EVERY = [
 ]
 
 
-def test_every_kernel_has_its_value() -> None:
+def test_every_kernel_has_a_value_function() -> None:
     assert {type(kernel) for kernel in EVERY} == set(loops.KERNEL_LOOPS)
 
 
 @pytest.mark.parametrize("kernel", EVERY, ids=lambda kernel: type(kernel).__name__)
-def test_one_value_called_from_python_is_that_of_the_loop(kernel: object) -> None:
+def test_a_value_called_from_python_agrees_with_the_loop(kernel: object) -> None:
     tile = np.array([[0.0, 0.3, 7.0]])
     expected = [loops.evaluate_kernel(kernel, s) for s in tile[0]]
     loops.apply_kernel(kernel, tile)
@@ -32,7 +32,7 @@ def test_one_value_called_from_python_is_that_of_the_loop(kernel: object) -> Non
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3, 7, 8, 21])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_powers(degree: int, dtype: type[np.floating]) -> None:
+def test_powers_agree_with_numpy(degree: int, dtype: type[np.floating]) -> None:
     base = np.linspace(-1.5, 1.5, 15, dtype=dtype).reshape(3, 5)
     tile = base.copy()
     loops.raise_to_power(tile, degree)

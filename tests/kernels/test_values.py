@@ -1,4 +1,4 @@
-"""The numbers: scikit-learn's, and those of a double loop over pairs of rows, wherever the rows lie."""
+"""Kernel values agree with scikit-learn and with a double loop over pairs of rows at any distance from the origin."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Z = np.random.default_rng(1).normal(size=(11, 4))
     ],
     ids=lambda value: repr(value) if isinstance(value, k.Kernel) else "theirs",
 )
-def test_the_numbers_of_scikit_learn(kernel: k.Kernel, theirs: Callable[..., Any]) -> None:
+def test_values_agree_with_scikit_learn(kernel: k.Kernel, theirs: Callable[..., Any]) -> None:
     A, B = (abs(X), abs(Z)) if isinstance(kernel, (k.ChiSquared, k.AdditiveChiSquared)) else (X, Z)
     np.testing.assert_allclose(kernel(A, B), theirs(A, B), rtol=1e-12, atol=1e-12)
 
@@ -61,7 +61,7 @@ FORMULAS: list[tuple[k.Kernel, Callable[[np.ndarray, np.ndarray], float]]] = [
     rows=st.lists(st.lists(st.floats(0, 100), min_size=3, max_size=3), min_size=1, max_size=6).map(np.array),
     case=st.sampled_from(FORMULAS),
 )
-def test_an_entry_is_the_formula_of_two_rows(rows: np.ndarray, case: Any) -> None:
+def test_an_entry_agrees_with_the_formula(rows: np.ndarray, case: Any) -> None:
     kernel, formula = case
     expected = np.array([[formula(x, z) for z in rows] for x in rows])
     np.testing.assert_allclose(kernel(rows), expected, rtol=1e-12, atol=1e-12)
@@ -89,7 +89,7 @@ def test_an_offset_of_all_rows_changes_no_distance(kernel: k.Kernel, offset: flo
 
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)
 def test_two_far_clusters_keep_the_digits_within_each(kernel: k.Kernel) -> None:
-    """The mean lies between them, so that rows stay far from 0 whatever is taken away."""
+    """The mean lies between the clusters, so that rows stay far from 0 after any shift."""
     coarse = np.round(X * 64) / 64
     both = np.vstack([coarse - 1e6, coarse + 1e6])
     expected = kernel(coarse)
@@ -99,14 +99,14 @@ def test_two_far_clusters_keep_the_digits_within_each(kernel: k.Kernel) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
-def test_any_scale(scale: float) -> None:
+def test_rows_of_any_scale_have_accurate_kernels(scale: float) -> None:
     np.testing.assert_allclose(k.RBF(sigma=scale)(scale * X), k.RBF(sigma=1)(X), rtol=0, atol=1e-12)
     np.testing.assert_allclose(k.Cosine()(scale * X, Z), k.Cosine()(X, Z), rtol=0, atol=1e-14)
     np.testing.assert_allclose(k.Matern(length_scale=scale)(scale * X), k.Matern()(X), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)
-def test_a_row_is_as_similar_to_itself_as_can_be(kernel: k.Kernel) -> None:
+def test_a_row_is_most_similar_to_itself(kernel: k.Kernel) -> None:
     wide = 1e4 * X
     matrix = kernel(np.vstack([wide, wide]))
     assert (np.diagonal(matrix) == 1.0).all()
@@ -123,7 +123,7 @@ def test_a_rational_quadratic_of_a_large_alpha_becomes_an_rbf(alpha: float) -> N
         np.testing.assert_allclose(expected, k.RBF(sigma=1)(X), rtol=1e-12)
 
 
-def test_the_lecture_by_hand() -> None:
+def test_values_of_the_lecture_by_hand() -> None:
     x, z = np.array([[1.0, 2.0]]), np.array([[3.0, -1.0]])  # x·z = 1
     assert k.Linear()(x, z).item() == 1.0
     assert k.Quadratic()(x, z).item() == 2.0
@@ -132,7 +132,7 @@ def test_the_lecture_by_hand() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
-def test_a_width_whose_square_is_no_float(scale: float) -> None:
+def test_a_width_whose_square_is_out_of_range_has_a_finite_kernel(scale: float) -> None:
     for kernel in (k.RBF(sigma=scale), k.Matern(scale), k.Matern(scale, nu=2.5), k.RationalQuadratic(scale)):
         found = kernel(np.vstack([X, X[:1]]), X)
         np.testing.assert_allclose(found[-1, 0], 1.0)
@@ -142,7 +142,7 @@ def test_a_width_whose_square_is_no_float(scale: float) -> None:
 @pytest.mark.parametrize(
     "kernel", [k.Polynomial(), k.Quadratic(), k.Linear() ** 3, k.Polynomial().normalised()], ids=repr
 )
-def test_a_matrix_beyond_float64_is_refused(kernel: k.Kernel) -> None:
+def test_a_matrix_that_overflows_is_refused(kernel: k.Kernel) -> None:
     large = np.vstack([X[:2], 1e150 * X[2:4]])
     for made in (lambda: kernel(large), lambda: kernel(X, large), lambda: kernel(large, X), lambda: kernel.diag(large)):
         with pytest.raises(DataError, match="in row 2, beyond float64"):

@@ -73,13 +73,13 @@ class Case:
         return clone(self.model).fit(source)
 
     def rows(self, table: pa.Table = TABLE, *, as_array: bool = False) -> Any:
-        """What the model takes for rows, to fit and to predict."""
+        """Return the rows that the model takes in `fit` and `predict`."""
         if self.inputs.features == ("words",):
             return table["words"].to_pylist()
         return self.inputs.array() if as_array else table.select(list(self.inputs.features))
 
     def distance(self, one: Any, other: Any, *, as_array: bool = False) -> float:
-        """How far two fitted models are from each other, by what they learnt and what they say."""
+        """Return the distance of two fitted models in parameters and predictions."""
         theirs = learnt(other, self.rows())
         # an intercept near 0 has as many digits after the point as the coefficients
         least = {"intercept_": np.abs(theirs["coef_"]).max()} if "coef_" in theirs else {}

@@ -85,7 +85,7 @@ class TableInputs:
         return not {"city", "words"} & {*self.features}
 
     def as_numbers(self) -> TableInputs:
-        """As a file of svmlight has it: labels are numbers, and there are no weights."""
+        """Return the inputs as an svmlight file has them: labels are numbers, and there are no weights."""
         target = {"two": "flag", "three": "code"}.get(str(self.target), self.target)
         return TableInputs(self.features, target, weight=None)
 
@@ -225,7 +225,7 @@ def pyarrow_table(folder: Path, inputs: TableInputs, rows: int | None) -> Source
     return mercer.data.open(TABLE, rows=rows, **inputs.columns)
 
 
-def _beside(inputs: TableInputs) -> dict[str, Any]:
+def _targets_and_weights(inputs: TableInputs) -> dict[str, Any]:
     return {
         "y": inputs.values(inputs.target),
         "weight": inputs.values(inputs.weight),
@@ -235,7 +235,7 @@ def _beside(inputs: TableInputs) -> dict[str, Any]:
 
 @kind
 def array(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
-    return mercer.data.open(inputs.array(), rows=rows, **_beside(inputs))
+    return mercer.data.open(inputs.array(), rows=rows, **_targets_and_weights(inputs))
 
 
 @kind
@@ -243,7 +243,7 @@ def memory_map(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
     path = folder / f"{'-'.join(inputs.features)}.npy"
     if not path.exists():
         np.save(path, inputs.array())
-    return mercer.data.open(np.load(path, mmap_mode="r"), rows=rows, **_beside(inputs))
+    return mercer.data.open(np.load(path, mmap_mode="r"), rows=rows, **_targets_and_weights(inputs))
 
 
 @kind
@@ -258,8 +258,8 @@ def svmlight(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
 ARRAYS = ("array", "memory map", "svmlight")
 
 
-def knows(name: str, inputs: TableInputs) -> bool:
-    """Whether that kind can hold what is inputs for."""
+def supports(name: str, inputs: TableInputs) -> bool:
+    """Return whether a source of that kind can store the inputs."""
     return name not in ARRAYS or (inputs.only_numbers and (name != "svmlight" or inputs.target is not None))
 
 

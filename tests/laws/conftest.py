@@ -20,5 +20,5 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a fit begins with far fewer rows than there are."""
+    """Make fits start from far fewer rows than there are."""
     monkeypatch.setattr(streamed, "SAMPLE_ROWS", 400)

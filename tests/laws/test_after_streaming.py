@@ -1,4 +1,4 @@
-"""A model of a source is a model like any other: it forgets, merges, is saved; and what was skipped is not in it."""
+"""Streamed models forget, merge and are saved like any other, and do not contain skipped rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_rows_are_forgotten(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*COUNTING, "CountVectorizer", "CategoryFeatures", *ALONE])
-def test_models_of_two_shards_merge_to_one(name: str) -> None:
+def test_models_of_two_shards_merge(name: str) -> None:
     case = (MODELS | ALONE)[name]
     cut = ROWS - 60  # the last level is in one of them only
     first, last = streamed(case, TABLE.slice(0, cut)), streamed(case, TABLE.slice(cut))
@@ -81,7 +81,7 @@ def fit_and_stop(case: Case, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", few_then_slow())
-def test_passes_that_were_kept_give_the_same_to_the_last_bit(name: str, tmp_path: Path) -> None:
+def test_stored_passes_give_identical_results(name: str, tmp_path: Path) -> None:
     case = MODELS[name]
     plain = learnt(streamed(case, TABLE), case.rows())
     with pytest.raises(KeyboardInterrupt):
@@ -117,7 +117,7 @@ def ragged(folder: Path) -> Path:
 
 @pytest.mark.parametrize("spoil", [damaged, ragged])
 @pytest.mark.parametrize("name", ["GaussianNB", "NaiveBayes", "Ridge", "logistic", "table", "Tfidf"])
-def test_what_is_skipped_is_not_in_the_model(name: str, spoil: Any, tmp_path: Path) -> None:
+def test_skipped_rows_are_not_in_the_model(name: str, spoil: Any, tmp_path: Path) -> None:
     case, path = MODELS[name], spoil(tmp_path)
     model = streamed(case, path, on_error="skip")
     whole = pa.concat_tables([TABLE.slice(0, 2 * GROUP), TABLE.slice(3 * GROUP)])

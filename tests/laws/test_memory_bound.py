@@ -1,4 +1,4 @@
-"""A fit of a file that is five times larger than the memory it may take."""
+"""Fits of a file that is five times larger than the permitted memory."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def file(tmp_path_factory):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such bound")
 @pytest.mark.parametrize("name", ["GaussianNB", "LogisticRegression"])
-def test_memory_is_held_under_a_bound(file, name):
+def test_memory_stays_below_a_bound(file, name):
     assert file.stat().st_size > 5 * BOUND
     arguments = [sys.executable, "-c", FIT, name, str(file), str(BOUND), str(SIZE)]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)

@@ -19,7 +19,7 @@ from mercer.matrices import streamed as survey
 from tests.data.sources.conftest import postgresql as postgresql  # a fixture
 from tests.laws import _sources
 from tests.laws._models import MODELS, Case
-from tests.laws._sources import ARRAYS, KINDS, ROWS, TABLE, Shuffled, knows
+from tests.laws._sources import ARRAYS, KINDS, ROWS, TABLE, Shuffled, supports
 
 #: what runs in `make test`: every model on these kinds, and these models on every kind
 FEW_KINDS = ("Parquet file", "CSV", "DuckDB file")
@@ -51,7 +51,7 @@ def pairs(*, few: bool) -> Iterator[tuple[str, str]]:
         for kind in KINDS:
             if kind == "svmlight" and name in NOT_SPARSE:
                 continue
-            if knows(kind, case.inputs) and few == (name in FEW_MODELS or kind in FEW_KINDS):
+            if supports(kind, case.inputs) and few == (name in FEW_MODELS or kind in FEW_KINDS):
                 yield name, kind
 
 
@@ -63,26 +63,28 @@ def check(name: str, kind: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), pairs(few=True))
-def test_a_source_gives_the_model_of_its_rows_in_memory(name: str, kind: str, folder: Path) -> None:
+def test_a_model_of_a_source_agrees_with_its_rows_in_memory(name: str, kind: str, folder: Path) -> None:
     check(name, kind, folder)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), pairs(few=False))
-def test_so_does_every_other_kind(name: str, kind: str, folder: Path) -> None:
+def test_models_of_every_kind_of_source_agree_with_rows_in_memory(name: str, kind: str, folder: Path) -> None:
     check(name, kind, folder)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FEW_MODELS)
-def test_so_does_a_server(name: str, request: pytest.FixtureRequest, folder: Path) -> None:
+def test_a_model_of_a_database_server_agrees_with_rows_in_memory(
+    name: str, request: pytest.FixtureRequest, folder: Path
+) -> None:
     opened = _sources.postgresql(request.getfixturevalue("postgresql"))
     case = MODELS[name]
     assert case.distance(case.of(opened(folder, case.inputs, 37)), in_memory(name, False)) <= case.precision
 
 
 def sizes() -> Iterator[Any]:
-    """Of chunks; one row at a time takes long."""
+    """Vary the size of chunks; one row at a time takes long."""
     for name in MODELS:
         yield name, ROWS
         yield pytest.param(name, 5, marks=pytest.mark.slow)
@@ -90,7 +92,7 @@ def sizes() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("name", "rows"), sizes())
-def test_any_size_of_chunks_gives_the_same(name: str, rows: int, folder: Path) -> None:
+def test_the_size_of_chunks_does_not_matter(name: str, rows: int, folder: Path) -> None:
     case = MODELS[name]
     streamed = case.of(KINDS["Parquet file"](folder, case.inputs, rows))
     assert case.distance(streamed, in_memory(name, False)) <= case.precision
@@ -98,7 +100,7 @@ def test_any_size_of_chunks_gives_the_same(name: str, rows: int, folder: Path) -
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", MODELS)
-def test_any_order_of_pieces_gives_the_same(name: str, seed: int, folder: Path) -> None:
+def test_the_order_of_pieces_does_not_matter(name: str, seed: int, folder: Path) -> None:
     case = MODELS[name]
     source = Shuffled(KINDS["CSV folder"](folder, case.inputs, 37), seed)
     assert [piece.name for piece in source.pieces()] != [piece.name for piece in source.source.pieces()]
@@ -106,15 +108,15 @@ def test_any_order_of_pieces_gives_the_same(name: str, seed: int, folder: Path) 
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_classes_and_levels_may_come_one_after_the_other(name: str) -> None:
-    """As in a table that was sorted by them: a block knows one of each, if it weighs anything at all."""
+def test_classes_and_levels_may_appear_in_later_chunks(name: str) -> None:
+    """In a table sorted by classes or levels, a block contains one of each if it has any weight."""
     case = MODELS[name]
     by_class = TABLE.sort_by([("three", "ascending"), ("city", "descending"), ("weight", "ascending")])
     streamed = case.of(mercer.data.open(by_class, rows=9, **case.inputs.columns))
     assert case.distance(streamed, in_memory(name, False)) <= case.precision
 
 
-def test_levels_of_the_last_rows_are_known(folder: Path) -> None:
+def test_levels_of_the_last_rows_are_learnt(folder: Path) -> None:
     for kind in FEW_KINDS:
         case = MODELS["GLM"]
         assert "city[Zell]" in case.of(KINDS[kind](folder, case.inputs, 37)).coefficient_names_

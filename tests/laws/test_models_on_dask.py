@@ -1,4 +1,4 @@
-"""On a Dask cluster, whatever the number of workers, models are those of the rows in memory."""
+"""Models fitted on a Dask cluster with any number of workers agree with those of rows in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import mercer
 from mercer.matrices import streamed
 from tests.engines._clusters import cluster_of
 from tests.laws._models import MODELS, Case, learnt
-from tests.laws._sources import ARRAYS, KINDS, TABLE, knows
+from tests.laws._sources import ARRAYS, KINDS, TABLE, supports
 
 FEW = ("GaussianNB", "NaiveBayes", "Ridge", "logistic", "table")
 #: that take an array of numbers
@@ -52,21 +52,21 @@ def same(name: str, model: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", FEW)
-def test_any_number_of_workers_gives_the_model_of_the_rows_in_memory(name: str, client: Client, folder: Path) -> None:
+def test_any_number_of_workers_agrees_with_rows_in_memory(name: str, client: Client, folder: Path) -> None:
     with mercer.engine(client):
         assert same(name, MODELS[name].of(KINDS["Parquet folder"](folder, MODELS[name].inputs, 37)))
 
 
 def on_processes() -> Iterator[tuple[str, str]]:
-    """What has to travel: all models, and the pieces of kinds that are unlike."""
+    """Test what is sent to workers: all models, and pieces of the different kinds of sources."""
     yield from ((name, "Parquet folder") for name in MODELS)
     for kind in ("CSV folder", "JSON lines", "DuckDB relation", "SQLite", "function of frames", "memory map"):
-        yield from ((name, kind) for name in FEW if knows(kind, MODELS[name].inputs))
+        yield from ((name, kind) for name in FEW if supports(kind, MODELS[name].inputs))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), on_processes())
-def test_so_do_workers_that_are_processes(name: str, kind: str, processes: Client, folder: Path) -> None:
+def test_worker_processes_agree_with_rows_in_memory(name: str, kind: str, processes: Client, folder: Path) -> None:
     case = MODELS[name]
     with mercer.engine(processes):
         model = case.of(KINDS[kind](folder, case.inputs, 37))
@@ -74,13 +74,13 @@ def test_so_do_workers_that_are_processes(name: str, kind: str, processes: Clien
 
 
 def fitted(case: Case, X: Any, y: Any, weight: Any) -> Any:
-    """As a user fits a model to collections, with the weights beside them."""
+    """Fit a model to collections as a user does, with weights as a second collection."""
     beside = {f"{step}__sample_weight": weight for step in case.weighted} or {"sample_weight": weight}
     return clone(case.model).fit(X, y, **beside)
 
 
 @pytest.mark.parametrize("name", OF_NUMBERS)
-def test_arrays(name: str) -> None:
+def test_models_of_dask_arrays_agree_with_rows_in_memory(name: str) -> None:
     case = MODELS[name]
     X = da.from_array(case.inputs.array(), chunks=(50, 1))
     y, weight = (
@@ -91,7 +91,7 @@ def test_arrays(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["GaussianNB", "NaiveBayes", "Ridge", "logistic", "table", "categories"])
-def test_data_frames(name: str) -> None:
+def test_models_of_dask_data_frames_agree_with_rows_in_memory(name: str) -> None:
     case = MODELS[name]
     rows = dd.from_pandas(TABLE.to_pandas(), npartitions=5)
     model = fitted(case, rows[list(case.inputs.features)], rows[case.inputs.target], rows[case.inputs.weight])
@@ -107,7 +107,7 @@ def test_collections_on_a_cluster(client: Client) -> None:
         assert same(name, model)
 
 
-def test_workers_do_not_change_a_bit(folder: Path) -> None:
+def test_workers_give_identical_results(folder: Path) -> None:
     case, results = MODELS["logistic"], []
     for workers in (1, 3):
         with cluster_of(workers, processes=False) as cluster, Client(cluster) as client, mercer.engine(client):

@@ -79,7 +79,7 @@ def scores(model, X):
 
 @pytest.mark.parametrize(("model", "data"), MODELS, ids=case_name)
 @pytest.mark.parametrize("rows", [1000, 37])
-def test_streamed_is_in_memory(model, data, rows):
+def test_streamed_fits_agree_with_fits_in_memory(model, data, rows):
     X, y = data()
     expected = scores(model.fit(X, y), X)
     streamed = model.fit(MemorySource(X, y, rows=rows))
@@ -120,7 +120,7 @@ def test_rows_are_forgotten_after_streaming():
     np.testing.assert_allclose(scores(left, X), scores(GaussianNB().fit(X[50:], y[50:]), X), rtol=1e-6)
 
 
-def test_a_class_that_comes_last_is_learnt():
+def test_a_class_of_the_last_chunk_is_learnt():
     X, y = np.arange(12.0)[:, None], np.array([0] * 5 + [1] * 5 + [2] * 2)
     np.testing.assert_array_equal(GaussianNB().fit(MemorySource(X, y, rows=5)).classes_, [0, 1, 2])
 
@@ -160,7 +160,7 @@ def test_options_that_exclude_a_source_are_refused():
         GaussianNB().fit(MemorySource(X[:0], y[:0]))
 
 
-def test_a_column_too_few_in_a_later_chunk_is_named():
+def test_a_missing_column_in_a_later_chunk_is_named():
     X, y = numbers()
 
     def narrower_at_the_end(chunk):

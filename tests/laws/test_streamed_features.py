@@ -74,7 +74,7 @@ def fitted_to_sample(features, source, most_numbers):
 
 @pytest.mark.parametrize("features", MAPS, ids=str)
 @pytest.mark.parametrize("size", [1000, 33])
-def test_features_of_a_source_are_those_of_its_rows(features, size):
+def test_features_of_a_source_agree_with_its_rows(features, size):
     X, y = rows()
     expected = dense(features.fit(X).transform(X))
     streamed = features.fit_transform(MemorySource(X, y, rows=size))
@@ -83,7 +83,7 @@ def test_features_of_a_source_are_those_of_its_rows(features, size):
 
 
 @pytest.mark.parametrize("features", [*MAPS, Nystroem(n_components=20, random_state=0)], ids=str)
-def test_neither_cuts_nor_order_change_what_is_learnt_from_a_sample(features):
+def test_neither_chunks_nor_order_change_the_sample(features):
     X, _ = rows()
     X = np.vstack([X, np.random.default_rng(0).exponential(size=(2000, 3))])
     once, again = (
@@ -93,7 +93,7 @@ def test_neither_cuts_nor_order_change_what_is_learnt_from_a_sample(features):
     np.testing.assert_allclose(again, once, rtol=1e-9, atol=1e-12)
 
 
-def test_ends_and_gaps_beyond_the_sample_are_known():
+def test_extremes_and_gaps_outside_the_sample_are_used():
     X = np.random.default_rng(0).uniform(size=(5000, 1))
     X[17], X[4000], X[2500] = -50.0, 70.0, np.nan
     features = fitted_to_sample(BucketFeatures("width", n_buckets=3), MemorySource(X, rows=100), most_numbers=1000)
@@ -101,7 +101,7 @@ def test_ends_and_gaps_beyond_the_sample_are_known():
     assert features.get_feature_names_out()[-1] == "x0 missing"
 
 
-def test_names_of_columns_stay():
+def test_names_of_columns_are_kept():
     frame = pd.DataFrame(rows()[0], columns=["a", "b", "c"])
     assert LogFeatures().fit(MemorySource(frame, rows=50)).feature_names_in_.tolist() == ["a", "b", "c"]
 

@@ -31,7 +31,7 @@ BLOCKS = (311, 4000)
 
 @pytest.mark.parametrize("rows", BLOCKS)
 @pytest.mark.parametrize("name", MODELS)
-def test_streamed_is_in_memory(name: str, rows: int) -> None:
+def test_streamed_fits_agree_with_fits_in_memory(name: str, rows: int) -> None:
     model, response, passes = MODELS[name]
     X, y, weight = DATA["X"], DATA[response], DATA["weight"]
     if name == "GLM, gamma, canonical":
@@ -56,7 +56,7 @@ def test_one_row_at_a_time(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["least squares", "ridge", "elastic net", "Poisson", "logistic", "softmax", "GLM, Poisson"]
 )
-def test_in_every_form(name: str, form: Callable[[Array], Any]) -> None:
+def test_rows_of_every_container_are_streamed(name: str, form: Callable[[Array], Any]) -> None:
     model, response, _ = MODELS[name]
     X, y = DATA["X"][:, 2:], DATA[response]
     X = form(np.where(np.abs(X) < 1, 0.0, X) if form is sparse.csr_array else X)
@@ -167,7 +167,7 @@ def test_models_that_need_all_rows_read_them_into_memory() -> None:
 
 
 @pytest.mark.parametrize("name", ["logistic", "lasso of labels", "GLM, Poisson", "Poisson"])
-def test_a_stopped_fit_keeps_what_it_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_fit_keeps_its_best_coefficients(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, response, _ = MODELS[name]
     batches = 0
 
@@ -195,7 +195,7 @@ def test_a_stopped_fit_keeps_what_it_found(name: str, monkeypatch: pytest.Monkey
     assert not model.certificate_.holds
 
 
-def test_a_failed_fit_leaves_the_model_that_was_there() -> None:
+def test_a_failed_fit_leaves_the_old_model() -> None:
     model = LogisticRegression().fit(DATA["X"][:, 2:], DATA["two"])
     before = model.coef_.copy()
     with pytest.raises(DataError):
@@ -210,7 +210,7 @@ def test_a_warm_start_begins_where_the_last_fit_ended() -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_signatures_stay(name: str) -> None:
+def test_signatures_of_fit_are_unchanged(name: str) -> None:
     parameters = list(inspect.signature(type(MODELS[name][0]).fit).parameters)
     assert parameters[:4] in (["self", "X", "y", "sample_weight"], ["self", "X", "y", "coef_init"])
 

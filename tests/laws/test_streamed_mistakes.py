@@ -68,7 +68,7 @@ def test_offsets_are_refused_by_models_that_take_none() -> None:
             model.fit(MemorySource(DATA["X"], DATA["two"], None, DATA["offset"]))
 
 
-def test_separation_is_reported_although_it_is_not_proved() -> None:
+def test_suspected_separation_is_reported() -> None:
     X, y = np.linspace(-1, 1, 200)[:, None], np.repeat(["a", "b"], 100)
     with pytest.warns(SeparationWarning, match="does not search for"):
         model = GLM("bernoulli").fit(MemorySource(X, y, rows=30))
@@ -89,8 +89,8 @@ def test_separated_classes_are_reported_too() -> None:
     assert [finding.code for finding in model.diagnosis_] == ["separation"]
 
 
-def test_a_strong_effect_is_no_separation() -> None:
-    """Some rows tell nothing of η, though no hyperplane separates all of them."""
+def test_a_strong_effect_is_not_separation() -> None:
+    """Some rows have no information about η, although no hyperplane separates all of them."""
     X = np.linspace(-30, 30, 600)[:, None]
     y = np.where(X[:, 0] + np.random.default_rng(0).logistic(size=600) > 0, "b", "a")
     model = GLM("bernoulli", tol=1e-10)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("small_samples")
 
 @pytest.mark.parametrize("model", [Perceptron(), LinearThreshold("logistic", mode="incremental", random_state=0)])
 @pytest.mark.parametrize("response", ["two", "three"])
-def test_online_rules_learn_chunk_after_chunk(model: Any, response: str) -> None:
+def test_online_rules_learn_chunk_by_chunk(model: Any, response: str) -> None:
     X, y, weight = DATA["X"][:, 2:] / [1.0, 1e3, 3.0], DATA[response], DATA["weight"]
     source = MemorySource(X, y, weight, rows=113)
     streamed, by_hand = clone(model).fit(source), clone(model)
@@ -47,7 +47,7 @@ def test_batch_rules_need_all_rows_together() -> None:
     ids=["lecture", "scikit-learn"],
 )
 @pytest.mark.parametrize("of_zero", [0, 1])
-def test_a_score_of_zero_counts_as_it_is_predicted(model: Any, of_zero: int) -> None:
+def test_a_score_of_zero_is_counted_as_predicted(model: Any, of_zero: int) -> None:
     """The row whose score is 0 is of the second of two classes in the lecture, and of the first in scikit-learn."""
     X, y = np.array([[1.0], [-1.0], [0.0]]), np.array([0, 1, of_zero])
     streamed = clone(model).fit(MemorySource(X, y))

@@ -30,7 +30,7 @@ def paid(called: np.ndarray, truth: np.ndarray) -> float:
 
 
 def least_cost(ill: float) -> float:
-    """That of who knows the distributions: the best cut of the one direction in which the classes differ."""
+    """Return the least cost for known distributions: the best cut along the direction in which the classes differ."""
     distance = 1.6 * np.hypot(1.0, 0.5)
     cuts = np.linspace(-6, 6, 5001)
     return float(((1 - ill) * norm.sf(cuts) + ill * 20 * norm.cdf(cuts - distance)).min())
@@ -48,8 +48,8 @@ def test_probabilities_follow_other_costs_and_priors_without_a_refit(model):
     assert found.shifted
 
 
-def test_lms_has_to_be_fitted_anew():
-    """Its boundary is that of the old loss. Rows weighted by their costs give another, for this loss alone."""
+def test_lms_must_be_refitted():
+    """The boundary of LMS is that of the old loss; rows weighted by costs give another, for this loss alone."""
     fitted = LinearThreshold(rule="lms").fit(X, Y)
     with pytest.raises(ScoresOnlyError, match="fitted anew"):
         Decision(fitted, costs=COSTS).predict(NEW)

@@ -36,7 +36,7 @@ def density_of_mixture(X: Array) -> Array:
 # One dimension.
 
 
-def test_spikes_are_the_limit_of_no_width() -> None:
+def test_spikes_are_the_limit_of_width_zero() -> None:
     """ "First solution": zero wherever there is no training point, and beyond all bounds where there is one.
 
     Corrected: δ is not 1 at 0. A spike of height 1/(2hN) over a width of 2h has the mass 1/N, however small h is.
@@ -122,7 +122,7 @@ def test_the_multivariate_form_as_printed() -> None:
     np.testing.assert_allclose(np.exp(KernelDensity(bandwidth=Sigma).fit(X).score_samples(Q)), printed, rtol=1e-12)
 
 
-def test_a_number_stands_for_a_multiple_of_the_identity() -> None:
+def test_a_number_is_a_multiple_of_the_identity() -> None:
     X, Q = mixture(40), mixture(9, seed=1)
     number, matrix = (KernelDensity(bandwidth=b).fit(X).score_samples(Q) for b in (0.7, 0.49 * np.eye(2)))
     np.testing.assert_allclose(number, matrix, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""What naive Bayes learns of digits (lecture 5): its parameters are pictures."""
+"""Tests of naive Bayes on digits (lecture 5): its parameters are pictures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ X, y = load_digits(return_X_y=True)
 MODELS = {"gaussian": GaussianNB(), "bernoulli": BernoulliNB(binarize=8), "multinomial": MultinomialNB()}
 
 
-def test_the_pictures_are_means_spreads_and_shares_of_the_pixels() -> None:
+def test_plots_show_means_spreads_and_shares_of_the_pixels() -> None:
     gaussian, bernoulli, multinomial = (model.fit(X, y) for model in MODELS.values())
     for digit in range(10):
         rows = X[y == digit]
@@ -25,13 +25,13 @@ def test_the_pictures_are_means_spreads_and_shares_of_the_pixels() -> None:
         np.testing.assert_allclose(np.exp(multinomial.feature_log_prob_[digit]), ink, rtol=1e-12)
 
 
-def test_twice_the_ink_is_the_same_digit_to_the_multinomial() -> None:
+def test_doubling_the_ink_does_not_change_multinomial_predictions() -> None:
     model = MultinomialNB(fit_prior=False).fit(X, y)
     np.testing.assert_array_equal(model.predict(2 * X), model.predict(X))
 
 
 @pytest.mark.parametrize(("name", "share"), [("gaussian", 0.85), ("bernoulli", 0.88), ("multinomial", 0.90)])
-def test_pixels_that_go_together_make_it_surer_than_it_is_right(name: str, share: float) -> None:
+def test_correlated_pixels_make_naive_bayes_overconfident(name: str, share: float) -> None:
     right, sure = [], []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
         model = MODELS[name].fit(X[train], y[train])

@@ -72,7 +72,7 @@ def test_non_monotone_health_against_temperature(rng: np.random.Generator) -> No
     assert found["buckets"] > 0.95
 
 
-def test_thinking_less_and_putting_in_more_finds_the_normal_temperature(rng: np.random.Generator) -> None:
+def test_a_quadratic_model_finds_the_normal_temperature(rng: np.random.Generator) -> None:
     """Solution 2, [1, t, t²], contains Solution 1, [1, (t − 37)²], and finds 37 by itself."""
     X, y = health(rng)
     square = MonomialFeatures(2, include_bias=False).fit(X)
@@ -85,7 +85,7 @@ def test_thinking_less_and_putting_in_more_finds_the_normal_temperature(rng: np.
 
 
 def test_a_classifier_needs_the_square_too(rng: np.random.Generator) -> None:
-    """In standard units, where a penalty does not take the little that t² tells beyond t."""
+    """Use standard units, in which a penalty keeps the small contribution of t² beyond t."""
     X, y = health(rng)
     well = y > 4
     plain, mapped = (
@@ -100,7 +100,7 @@ def test_a_classifier_needs_the_square_too(rng: np.random.Generator) -> None:
 
 
 def relevance(rng: np.random.Generator) -> tuple[Array, Array]:
-    """How many bought a product, from 0 to millions, and a relevance with diminishing returns."""
+    """Return how many customers bought a product, from 0 to millions, and a relevance with diminishing returns."""
     bought = np.floor(10 ** rng.uniform(0, 6, size=(4000, 1))) - 1
     return bought, np.log1p(bought[:, 0]) + rng.normal(scale=0.5, size=4000)
 
@@ -174,7 +174,7 @@ def test_robinsons_ideal_weight(rng: np.random.Generator) -> None:
 
 
 def test_weight_over_squared_height_by_logarithms_and_a_line(rng: np.random.Generator) -> None:
-    """Body mass index is no polynomial, but a boundary of it is one in both: w − 25 h² = 0."""
+    """Body mass index is not a polynomial, but a boundary of it is one in both columns: w − 25 h² = 0."""
     height, weight = rng.uniform(1.5, 2.0, 2000), rng.uniform(45, 110, 2000)
     X, heavy = np.column_stack([height, weight]), weight / height**2 > 25
     plain, mapped = (

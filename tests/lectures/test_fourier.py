@@ -42,7 +42,7 @@ def test_the_features_of_the_lecture() -> None:
     assert_allclose(psi, np.sqrt(2 / 50) * np.cos(X @ sampler.random_weights_ + sampler.random_offset_), atol=1e-12)
 
 
-def test_the_estimate_is_unbiased_and_m_decreases_its_variance() -> None:
+def test_the_estimate_is_unbiased_and_its_variance_decreases_with_m() -> None:
     X = rows()
     K = RBF(gamma=0.3)(X)
     errors = {}

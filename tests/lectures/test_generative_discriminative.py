@@ -35,7 +35,7 @@ def normal_classes(rng: np.random.Generator, rows: int = 3000, columns: int = 10
     return (rng.normal(size=(rows, columns)) + y[:, None] * mean) @ mixing, y
 
 
-def test_lda_beats_logistic_regression_on_few_rows_where_its_assumption_holds() -> None:
+def test_lda_beats_logistic_regression_on_few_rows_if_its_assumption_holds() -> None:
     """Lecture 2. Two normal classes with ten columns and one covariance, four of them, no penalty.
 
     After 30 rows LDA errs less often each time, on average by more than 0.015 (in a single table that is hardly more
@@ -54,7 +54,7 @@ def test_lda_beats_logistic_regression_on_few_rows_where_its_assumption_holds() 
     assert max(np.abs(many)) < 0.01
 
 
-def test_logistic_regression_wins_in_the_limit_where_lda_assumes_too_much() -> None:
+def test_logistic_regression_wins_in_the_limit_if_lda_assumes_too_much() -> None:
     """Lecture 2: if the data is non-Gaussian, then in the limit logistic regression will outperform LDA.
 
     Columns are squares of exponentials, and p(y|x) is logistic, so that it is the right model: after 3,000 rows it errs
@@ -68,7 +68,7 @@ def test_logistic_regression_wins_in_the_limit_where_lda_assumes_too_much() -> N
     assert curves.difference().mean > 0.03
 
 
-def test_naive_bayes_is_ahead_first_and_behind_in_the_end_where_columns_are_correlated() -> None:
+def test_with_correlated_columns_naive_bayes_leads_on_few_rows_and_loses_on_many() -> None:
     """Ng and Jordan's two regimes, which lecture 1 cites, on data made to show both: 20 columns, half of them telling
     much of the class and half of them little, all correlated by 0.2; the penalty is that of `counterpart`, C = 1.
 
@@ -107,7 +107,7 @@ def test_a_logistic_posterior_needs_no_normal_columns(family: str) -> None:
     assert abs(curves.difference("log_loss").mean) < 0.005
 
 
-def test_naive_bayes_settles_first_on_tumours() -> None:
+def test_naive_bayes_converges_first_on_tumours() -> None:
     """Real data, one set of many: variances of its own in each class, against x and x² with C = 1.
 
     Naive Bayes is within 0.01 of its end after 40 rows or fewer, logistic regression needs 160 or more, overtakes it

@@ -29,7 +29,7 @@ def height(kernel: str, u: Array) -> Array:
 @pytest.mark.parametrize("kernel", NAMES)
 @pytest.mark.parametrize("inner", ["gaussian", "triangular"])
 @pytest.mark.parametrize("width", [0.1, 1.0])
-def test_it_is_the_mean_of_the_conditional_density(kernel: str, inner: str, width: float) -> None:
+def test_the_prediction_is_the_mean_of_the_conditional_density(kernel: str, inner: str, width: float) -> None:
     """E[y|x] under p(x, y) ∝ Σ K_h(x − x_n) K_h'(y − y_n), for any symmetric K and any h'."""
     x, y = draw()
     at, h = 1.3, 0.5
@@ -67,7 +67,7 @@ def test_a_symmetric_kernel_has_its_point_as_mean(kernel: str) -> None:
     assert_allclose(mean, 0.0, atol=1e-9)
 
 
-def test_it_is_the_mean_of_draws_from_the_joint_windows() -> None:
+def test_the_prediction_is_the_mean_of_samples_from_the_joint_windows() -> None:
     """The same by simulation: rows of the joint density near x have the regression as their mean y."""
     x, y = draw()
     rng = np.random.default_rng(1)

@@ -141,13 +141,13 @@ def test_new_kernels_from_old() -> None:
         assert check_positive_definite(kernel, X).kind == "by construction"
 
 
-def test_what_breaks_the_rules_is_refused() -> None:
+def test_operations_that_break_the_rules_are_refused() -> None:
     for broken in (lambda: -1 * k.RBF(), lambda: k.RBF() - k.Linear(), lambda: k.RBF() ** 0.5):
         with pytest.raises(NotPositiveDefiniteError):
             broken()
 
 
-def test_three_ways_to_say_that_a_matrix_is_positive_semidefinite(rng: np.random.Generator) -> None:
+def test_three_characterisations_of_positive_semidefinite_matrices(rng: np.random.Generator) -> None:
     """xᵀMx ≥ 0, M = RᵀR, no eigenvalue below 0: for kernel matrices all, for others none."""
     directions = rng.normal(size=(50, 12))
     K = k.RBF(gamma=1.0)(X)
@@ -167,7 +167,7 @@ def test_three_ways_to_say_that_a_matrix_is_positive_semidefinite(rng: np.random
 
 
 def test_mercers_theorem() -> None:
-    """A similarity that is no inner product shows it on some rows: Σ αᵢαⱼ k(xᵢ, xⱼ) < 0. One that is has features."""
+    """A similarity that is not an inner product has Σ αᵢαⱼ k(xᵢ, xⱼ) < 0 on some rows; others have features."""
     far = k.FromFunction(lambda x, z: -float(np.sum((x - z) ** 2)))
     refuted = check_positive_definite(far, X)
     assert not refuted.holds
@@ -180,7 +180,7 @@ def test_mercers_theorem() -> None:
     np.testing.assert_allclose(found.features(X) @ found.features(X).T, near(X), atol=1e-10)
 
 
-def test_texts_and_graphs_are_compared_without_features_in_mind() -> None:
+def test_texts_and_graphs_are_compared_without_explicit_features() -> None:
     """String and graph kernels: similarity scores that a model learns from, and inner products nevertheless."""
     genes = ["GATTACAGATTACA", "GATTAGATTACCA", "ATTACAGATT", "CCGGCCGCGG", "CGCGGCCGG", "GGCCGCGCC"]
     rings = [(np.array([(i, (i + 1) % n) for i in range(n)]), ["C"] * n) for n in (5, 6, 7)]

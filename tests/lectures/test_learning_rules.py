@@ -44,8 +44,8 @@ def with_ones(X: Any) -> Any:
 # Linear threshold units and Boolean functions.
 
 
-def test_the_lectures_units_are_threshold_units() -> None:
-    """Its weights for conjunctions and at-least-m-of-n; and 2x3 + x1 + x4 ≥ 3, which it says does not exist."""
+def test_units_of_the_lecture_are_threshold_units() -> None:
+    """Weights of the lecture for conjunctions, at-least-m-of-n, and 2x3 + x1 + x4 ≥ 3, which it says has none."""
     units = {
         "x1 ∧ x3 ∧ x4": ([1, 0, 1, 1], 3),
         "x1 ∧ ¬x3 ∧ x4": ([1, 0, -1, 1], 2),
@@ -82,7 +82,7 @@ def test_on_functions_that_no_unit_can_express_the_perceptron_stops_with_the_pro
 
 @pytest.mark.parametrize("function", ["x1 ∧ x3 ∧ x4", "x1 ∧ ¬x3 ∧ x4"])
 def test_lms_puts_the_corners_of_a_conjunction_exactly_on_the_threshold(function: str) -> None:
-    """So that it does not learn it: rounding decides. The normal equations have u = 0 there."""
+    """The normal equations have u = 0 there, so that rounding decides and the function is not learnt."""
     y = LEARNABLE[function]
     model = LinearThreshold("lms", tol=1e-12, max_iter=5000).fit(CORNERS, y)
     assert_allclose(model.decision_function(CORNERS[y]), 0.0, atol=1e-9)
@@ -97,7 +97,7 @@ def test_lms_puts_corners_outside_the_lectures_disjunction_on_the_threshold_too(
     assert u[~y].max() == pytest.approx(0.0, abs=1e-9)
 
 
-def test_lms_learns_what_the_other_rules_learn_where_its_targets_allow() -> None:
+def test_lms_learns_the_same_function_if_its_targets_allow() -> None:
     y = LEARNABLE["at least 2 of x1, x2, x4"]
     assert LinearThreshold("lms").fit(CORNERS, y).score(CORNERS, y) == 1.0
 
@@ -114,7 +114,7 @@ def test_lms_of_the_three_points() -> None:
     assert_allclose(model.coef_[0] / 2, exact[1:], atol=1e-6)
 
 
-def test_targets_0_and_1_do_not_go_with_a_threshold_at_0() -> None:
+def test_targets_0_and_1_are_incompatible_with_a_threshold_at_0() -> None:
     """Correction: u(2, 2) = 0 with targets 0 and 1, which the unit gives to class 1; with ±1 it is −1."""
     exact = np.linalg.solve(with_ones(POINTS), CLASSES)
     assert_allclose(with_ones(POINTS)[2] @ exact, 0.0, atol=1e-14)
@@ -205,7 +205,7 @@ def noisy() -> tuple[Any, Any]:
 
 
 def excess(X: Any, y: Any, history: Any) -> Any:
-    """How much larger the squared errors are after each pass than they have to be."""
+    """Return the excess of the squared errors over their minimum after each pass."""
     x, t = with_ones(X), 2.0 * y - 1
     least = np.linalg.lstsq(x, t, rcond=None)[1][0]
     weights = np.column_stack([history.intercepts[:, 0], history.coefficients[:, 0]])
@@ -224,14 +224,14 @@ def test_incremental_descent_is_faster_at_first_and_then_oscillates(noisy: Any) 
     assert (np.diff(np.sign(np.diff(incremental[-100:]))) != 0).any()  # … goes up and down
 
 
-def test_a_rate_that_falls_cures_it(noisy: Any) -> None:
+def test_a_decreasing_rate_converges(noisy: Any) -> None:
     constant = learnt(*noisy, mode="incremental", rate=0.02)
     falling = learnt(*noisy, mode="incremental", rate=0.02, decay=1.0)
     assert falling[0] < 2 * constant[0]
     assert falling[-50:].max() < 0.02 * constant[-50:].mean()
 
 
-def test_a_constant_rate_is_told_that_it_goes_round(noisy: Any) -> None:
+def test_a_constant_rate_gives_a_warning(noisy: Any) -> None:
     with pytest.warns(NotConvergedWarning, match="go round the optimum"):
         LinearThreshold("lms", mode="incremental", rate=0.02).fit(*noisy)
     with warnings.catch_warnings():

@@ -95,7 +95,7 @@ def test_the_sign_of_the_constant_in_the_negative_log_posterior() -> None:
         np.testing.assert_allclose(minus_log, w**2 / (2 * variance) + 0.5 * np.log(2 * np.pi * variance))
 
 
-def test_what_if_the_normal_equations_have_no_inverse() -> None:
+def test_singular_normal_equations() -> None:
     """L1's review question: many θ are as good; taken is the shortest, the limit of ridge for λ → 0, and it is said."""
     X, y = draw(20, 3)
     X = np.column_stack([X, X[:, 0] + X[:, 1]])

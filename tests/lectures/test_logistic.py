@@ -44,7 +44,7 @@ def test_gradient_and_hessian_by_hand() -> None:
     np.testing.assert_allclose(-here.hessian, -(Z.T * p) @ Z + (Z.T * p**2) @ Z)
 
 
-def test_slope_of_the_logistic_function() -> None:
+def test_the_slope_of_the_logistic_function() -> None:
     """Lecture 2: ∂h/∂w_j = h (1 − h) x_j; the first lines of its derivation lack a minus."""
     u, step = np.linspace(-3, 3, 7), 1e-6
     h = 1 / (1 + np.exp(-u))

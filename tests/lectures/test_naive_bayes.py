@@ -63,7 +63,7 @@ def test_document_table_without_smoothing(kind):
 
 @both_kinds
 def test_document_table_under_bernoulli(kind):
-    """It asks of every word whether it is there, and so flips to class j."""
+    """Bernoulli naive Bayes uses the absence of every word too, and so predicts class j."""
     model = BernoulliNB(alpha=1).fit(kind(DOCUMENTS), CLASSES)
     joint = np.exp(model.predict_joint_log_proba(kind(DOCUMENT_5)))[0]
     c = Fraction(3, 4) * Fraction(4, 5) * Fraction(1, 5) ** 2 * Fraction(3, 5) ** 3
@@ -239,7 +239,7 @@ def test_samples_come_from_the_model(two_classes):
         np.testing.assert_allclose(drawn[classes == c].var(axis=0), model.var_[c], rtol=0.05)
 
 
-def test_log_density_sums_the_joint(two_classes):
+def test_the_log_density_sums_the_joint(two_classes):
     X, y = two_classes
     model = GaussianNB().fit(X, y)
     np.testing.assert_allclose(model.log_density(X), np.log(np.exp(model.predict_joint_log_proba(X)).sum(axis=1)))

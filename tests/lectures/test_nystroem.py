@@ -46,7 +46,7 @@ def test_exact_on_the_chosen_data() -> None:
 
 @pytest.mark.parametrize(("m", "nystroem", "random"), [(50, 0.10, 0.44), (100, 0.04, 0.31), (200, 0.015, 0.21)])
 def test_nystroem_beats_fourier_features_on_clustered_data(m: int, nystroem: float, random: float) -> None:
-    """At equal M: ‖K − ψψᵀ‖/‖K‖ on 500 rows that were not looked at, the mean of five seeds."""
+    """At equal M: ‖K − ψψᵀ‖/‖K‖ on 500 rows that were not used, the mean of five seeds."""
     X = clusters()
     seen, other = X[:1500], X[1500:]
     K = RBF(gamma=GAMMA)(other)

@@ -1,4 +1,4 @@
-"""Lecture 5: a discriminative model does not estimate p(x), and so it cannot tell what is unlike all it has seen.
+"""Lecture 5: a discriminative model does not estimate p(x), and so it cannot recognise unfamiliar rows.
 
 Scanned digits 0 to 7 are known. What is strange: the digits 8 and 9, negatives of known ones, and known ones twice as
 bright. AUC is the probability that a known row scores higher than a strange one.
@@ -42,7 +42,7 @@ def confidence(rows: np.ndarray) -> np.ndarray:
 
 
 def test_a_discriminative_model_is_confidently_wrong():
-    """It knows the digits it has seen, and is as sure of what can be none of them."""
+    """A model of known digits is equally confident about digits of other classes."""
     assert discriminative().score(X[TEST], Y[TEST]) > 0.97
     sure = {name: (confidence(rows) > 0.9).mean() for name, rows in STRANGE.items()}
     assert sure["new digits"] > 0.2  # 0.25, each of them wrong: there is no right answer
@@ -56,7 +56,7 @@ def test_the_density_finds_what_confidence_does_not(name):
     usual = model.log_density(X[TEST])
     by_density = {kind: auc(usual, model.log_density(rows)) for kind, rows in STRANGE.items()}
     by_confidence = {kind: auc(confidence(X[TEST]), confidence(rows)) for kind, rows in STRANGE.items()}
-    assert by_confidence["twice as bright"] < 0.2  # surer of them than of those it knows
+    assert by_confidence["twice as bright"] < 0.2  # more confident than about known digits
     assert by_confidence["negatives"] < 0.8
     assert min(by_density["negatives"], by_density["twice as bright"]) > 0.98
     if name != "GaussianNB":  # pixels are far from independent
@@ -64,7 +64,7 @@ def test_the_density_finds_what_confidence_does_not(name):
 
 
 def test_new_digits_are_flagged_with_few_false_alarms():
-    """Of 100 known and 100 new digits: a twentieth of what is flagged may be known, as half of the rows are."""
+    """Flag 100 known and 100 new digits: a twentieth of the flagged ones may be known, as half of the rows are."""
     wrong, found = [], []
     for seed in range(10):
         rng = np.random.default_rng(seed)

@@ -172,7 +172,7 @@ def test_the_lagrangian_of_the_lecture() -> None:
     np.testing.assert_allclose(model.predict(X), K @ (plus - minus) + model.intercept_[0], atol=1e-9)
 
 
-def test_which_of_the_two_coefficients_is_which() -> None:
+def test_the_two_dual_coefficients_have_their_signs() -> None:
     """a⁺ belongs to t − y ≥ ε, a⁻ to y − t ≥ ε: never both; `dual_coef_` is a⁺ − a⁻.
 
     So ξ⁻ of the printed primal, t − ε − ξ⁻ ≤ y, is the slack of the rows with a⁺ = C, and ξ⁺ of those with a⁻ = C.

@@ -29,7 +29,7 @@ BETA = {
 
 
 def test_naive_bayes_from_the_words_of_documents() -> None:
-    """From strings to 3/4 · (3/7)³ · (1/14)² and 1/4 · (2/9)³ · (2/9)²."""
+    """Compute 3/4 · (3/7)³ · (1/14)² and 1/4 · (2/9)³ · (2/9)² from strings."""
     model = make_pipeline(CountVectorizer(), MultinomialNB(alpha=1)).fit(DOCUMENTS, CLASSES)
     words, bayes = model[0], model[1]
     found = dict(zip(words.get_feature_names_out(), np.exp(bayes.feature_log_prob_).T, strict=True))
@@ -45,7 +45,7 @@ def test_naive_bayes_from_the_words_of_documents() -> None:
     assert model.predict([DOCUMENT_5]) == ["c"]
 
 
-def test_whether_a_word_is_there_is_another_question() -> None:
+def test_presence_of_words_gives_another_model() -> None:
     """With 0 and 1 instead of counts absent words count too, and the class becomes j."""
     model = make_pipeline(CountVectorizer(binary=True), BernoulliNB(alpha=1)).fit(DOCUMENTS, CLASSES)
     scores = np.exp(model[1].predict_joint_log_proba(model[0].transform([DOCUMENT_5])))[0]
@@ -67,7 +67,7 @@ def test_a_document_repeated_ten_times_weighs_ten_times() -> None:
 
 
 def weights(vectorizer: CountVectorizer) -> dict[str, float]:
-    """Of the words in the first document, "Chinese Beijing Chinese"."""
+    """The words of the first document are "Chinese Beijing Chinese"."""
     row = vectorizer.fit(DOCUMENTS).transform(DOCUMENTS[:1]).toarray()[0]
     return {word: row[vectorizer.vocabulary_[word]] for word in ("chinese", "beijing", "tokyo")}
 

@@ -35,7 +35,7 @@ def normal_classes(covariance: Any, rng: np.random.Generator) -> tuple[Any, Any]
     return X, y
 
 
-def test_all_three_agree_where_columns_are_independent_and_normal() -> None:
+def test_all_three_agree_with_independent_normal_columns() -> None:
     X, y = normal_classes(np.diag([1.0, 0.5]), np.random.default_rng(0))
     found = directions(X, y)
     truth = np.array([1.0, -1.0, np.log(0.4 / 0.6) - 0.5 * (1.0 + 0.5)])
@@ -43,14 +43,14 @@ def test_all_three_agree_where_columns_are_independent_and_normal() -> None:
         np.testing.assert_allclose(weights, truth, atol=CLOSE)
 
 
-def test_naive_bayes_parts_from_the_others_where_columns_are_correlated() -> None:
+def test_naive_bayes_differs_from_the_others_with_correlated_columns() -> None:
     X, y = normal_classes(np.array([[1.0, 0.6], [0.6, 1.0]]), np.random.default_rng(1))
     found = directions(X, y)
     np.testing.assert_allclose(found["LDA"], found["logistic"], atol=CLOSE)
     assert np.abs(found["naive Bayes"] - found["logistic"]).max() > 0.5
 
 
-def test_lda_parts_from_logistic_regression_where_columns_are_not_normal() -> None:
+def test_lda_differs_from_logistic_regression_with_columns_that_are_not_normal() -> None:
     """x is the square of an exponential and p(1|x) logistic in x: far from two normals of one variance."""
     rng = np.random.default_rng(2)
     X = rng.exponential(size=(ROWS, 1)) ** 2

@@ -23,7 +23,9 @@ TIGHT = {"tol": 1e-11, "max_iter": 100_000}
 @pytest.mark.parametrize("positive", [True, False])
 @pytest.mark.parametrize("wrap", [np.ascontiguousarray, np.asfortranarray, read_only, sparse.csr_array])
 @pytest.mark.parametrize("name", ["lasso_path", "enet_path"])
-def test_the_numbers_of_scikit_learn(shape: tuple[int, int], positive: bool, wrap: Any, name: str) -> None:
+def test_coefficients_and_gaps_agree_with_scikit_learn(
+    shape: tuple[int, int], positive: bool, wrap: Any, name: str
+) -> None:
     X, y = draw(*shape)
     ours, theirs = {"lasso_path": lasso_path, "enet_path": enet_path}[name], getattr(linear_model, name)
     options = {"alphas": 7, "eps": 0.05, "positive": positive, "return_n_iter": True, **TIGHT}
@@ -72,7 +74,7 @@ def test_a_gram_matrix_and_weights() -> None:
     np.testing.assert_allclose(weighted, enet_path(X[:20], y[:20], alphas=[0.2], **TIGHT)[1], rtol=1e-8)
 
 
-def test_single_precision_in_single_precision_out() -> None:
+def test_single_precision_is_kept() -> None:
     X, y = draw(40, 5)
     assert lasso_path(X.astype(np.float32), y, alphas=3)[1].dtype == np.float32
 
@@ -93,7 +95,7 @@ def test_one_warning_for_the_whole_path() -> None:
     assert len(caught) == 1
 
 
-def test_refusals() -> None:
+def test_invalid_arguments_are_refused() -> None:
     X, y = draw(20, 3)
     with pytest.raises(DataError, match=r"Unexpected parameters in params: \['normalize'\]"):
         lasso_path(X, y, normalize=True)

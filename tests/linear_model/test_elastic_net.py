@@ -20,7 +20,7 @@ from tests.linear_model._regressions import draw
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.1, 0.9, 1.0])
 @pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"positive": True}], ids=str)
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csc_array])
-def test_the_numbers_of_scikit_learn(
+def test_coefficients_agree_with_scikit_learn(
     shape: tuple[int, int], l1_ratio: float, options: dict[str, Any], wrap: Any
 ) -> None:
     X, y = draw(*shape)
@@ -33,7 +33,7 @@ def test_the_numbers_of_scikit_learn(
     assert ours.certificate_.holds
 
 
-def test_its_extremes_are_the_lasso_and_ridge_regression() -> None:
+def test_the_limits_are_the_lasso_and_ridge_regression() -> None:
     X, y = draw(40, 5)
     np.testing.assert_allclose(ElasticNet(0.2, l1_ratio=1.0).fit(X, y).coef_, Lasso(0.2).fit(X, y).coef_)
     ridge = ElasticNet(0.2, l1_ratio=0.0).fit(X, y)
@@ -42,7 +42,7 @@ def test_its_extremes_are_the_lasso_and_ridge_regression() -> None:
     assert ridge.dual_gap_ < 1e-12
 
 
-def test_parameters_are_those_of_scikit_learn() -> None:
+def test_parameters_agree_with_scikit_learn() -> None:
     for ours, theirs in ((ElasticNet, linear_model.ElasticNet), (Lasso, linear_model.Lasso)):
         assert ours().get_params() == theirs().get_params()
         assert ours._parameter_constraints.keys() == theirs._parameter_constraints.keys()

@@ -23,7 +23,7 @@ from tests.linear_model._regressions import assert_same_attributes, draw
     ],
     ids=str,
 )
-def test_the_numbers_of_scikit_learn(options: dict[str, Any]) -> None:
+def test_paths_and_choices_agree_with_scikit_learn(options: dict[str, Any]) -> None:
     X, y = draw(40, 5)
     options = {**options, "tol": 1e-10, "max_iter": 100_000}
     ours, theirs = (kind(**options).fit(X, y) for kind in (ElasticNetCV, linear_model.ElasticNetCV))
@@ -32,7 +32,7 @@ def test_the_numbers_of_scikit_learn(options: dict[str, Any]) -> None:
     assert ours.certificate_.holds
 
 
-def test_parameters_are_those_of_scikit_learn() -> None:
+def test_parameters_agree_with_scikit_learn() -> None:
     for ours, theirs in ((ElasticNetCV, linear_model.ElasticNetCV), (LassoCV, linear_model.LassoCV)):
         assert ours().get_params() == theirs().get_params()
         assert ours._parameter_constraints.keys() == theirs._parameter_constraints.keys()
@@ -45,7 +45,7 @@ def test_without_absolute_values_there_is_no_largest_penalty() -> None:
 
 
 def test_errors_of_folds_are_those_of_their_optimum() -> None:
-    """Also if coefficients of zero are within the tolerance, which leaves errors of its root."""
+    """Coefficients of zero are within the tolerance, which leaves errors of its square root."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 10))
     y = X[:, 0] - 2 * X[:, 3] + 0.5 * rng.normal(size=300)

@@ -34,14 +34,14 @@ def half_deviance(y: np.ndarray, eta: np.ndarray, power: float) -> float:
         ([[0.4, -0.95], [0.18, -0.15], [-2.3, 1.6]], [-39.2, -1.9, -3.0], 0.56142),
     ],
 )
-def test_a_gamma_without_an_intercept_beside_far_offsets_is_fitted(X: Any, offset: Any, deviance: float) -> None:
+def test_a_gamma_without_an_intercept_is_fitted_with_extreme_offsets(X: Any, offset: Any, deviance: float) -> None:
     """A first step of e⁴⁰ lowered the objective from 1e17 to 7e16, and no further step followed."""
     model = GLM("gamma", link="log", fit_intercept=False).fit(X, [1.0] * 3, offset=offset)
     assert model.certificate_.holds
     assert model.deviance_ == pytest.approx(deviance, rel=1e-4)
 
 
-def test_a_gamma_of_responses_over_sixty_orders_of_magnitude_is_fitted() -> None:
+def test_a_gamma_is_fitted_to_responses_over_sixty_orders_of_magnitude() -> None:
     x, y = np.array([1.8, 1.7, 2.4]), np.array([1e30, 1e-30, 1.0])
     model = GammaRegressor(alpha=0, fit_intercept=False, tol=1e-8).fit(x[:, None], y)
     assert model.certificate_.holds
@@ -53,7 +53,7 @@ def test_a_gamma_of_responses_over_sixty_orders_of_magnitude_is_fitted() -> None
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("family", "power"), [("gamma", 2), (Tweedie(1.5), 1.5), ("poisson", 1)])
-def test_a_certificate_beside_far_offsets_holds_at_the_minimum_only(
+def test_a_certificate_with_extreme_offsets_holds_at_the_minimum_only(
     family: Any, power: float, solver: str, intercept: bool, seed: int
 ) -> None:
     """Curvatures over 80 decades leave nothing of most rows in products with the Hessian, or in its inverse."""

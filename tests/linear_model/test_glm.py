@@ -41,7 +41,7 @@ def test_follows_the_conventions_of_scikit_learn(estimator: Any, check: Any) -> 
         GLM("gamma", link="log", penalty=L2(0.1)),
     ]
 )
-def test_other_families_follow_them_too(estimator: Any, check: Any) -> None:
+def test_other_families_follow_the_conventions_too(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
@@ -65,7 +65,7 @@ def test_residuals_of_a_canonical_link_are_orthogonal_to_the_columns(family: str
 
 
 @FAMILIES
-def test_a_frequency_means_equal_rows(family: str) -> None:
+def test_a_frequency_is_equivalent_to_equal_rows(family: str) -> None:
     X, y = rows_of(family)
     times = np.random.default_rng(1).integers(0, 4, size=N)
     weighted = made(family).fit(X, y, sample_weight=times)
@@ -76,7 +76,7 @@ def test_a_frequency_means_equal_rows(family: str) -> None:
 
 
 @FAMILIES
-def test_units_of_the_columns_change_nothing_but_the_coefficients(family: str) -> None:
+def test_units_of_the_columns_change_only_the_coefficients(family: str) -> None:
     X, y = rows_of(family)
     model = made(family).fit(X, y)
     other = made(family).fit(X * [1e6, 1e-6, 1] + [0, 0, 1e5], y)
@@ -85,7 +85,7 @@ def test_units_of_the_columns_change_nothing_but_the_coefficients(family: str) -
 
 
 @FAMILIES
-def test_the_number_of_threads_changes_nothing(family: str) -> None:
+def test_the_number_of_threads_does_not_change_the_result(family: str) -> None:
     X, y = rows_of(family, n=3000)
     with mercer.engine(threads=1):
         alone = made(family).fit(X, y)
@@ -182,7 +182,7 @@ def test_a_reference_class_leaves_the_differences_of_the_symmetric_fit() -> None
     np.testing.assert_array_equal(reference.coef_[1], 0.0)
 
 
-def test_absolute_values_make_coefficients_of_classes_zero() -> None:
+def test_an_l1_penalty_makes_coefficients_of_classes_zero() -> None:
     X, y = rows_of("categorical")
     X = np.column_stack([X, np.random.default_rng(0).normal(size=(N, 5))])
     model = GLM("categorical", penalty=L1(8.0), max_iter=1000).fit(X, y)
@@ -234,7 +234,7 @@ def test_the_kind_of_estimator_depends_on_the_family() -> None:
 # Conventions of estimators.
 
 
-def test_a_warning_of_an_unfinished_fit_has_cause_and_remedy() -> None:
+def test_a_warning_about_an_unfinished_fit_has_cause_and_remedy() -> None:
     with pytest.warns(NotConvergedWarning, match=r"standard errors.*max_iter=10"):
         model = GLM("poisson", max_iter=1).fit(X0, COUNTS)
     assert not model.certificate_.holds
@@ -367,7 +367,7 @@ class Stopped(MemorySource):
 
 
 @pytest.mark.parametrize("penalty", [None, L2(0.1)])
-def test_ctrl_c_in_the_pass_after_the_search_keeps_its_coefficients(penalty: Any) -> None:
+def test_ctrl_c_after_the_search_keeps_its_coefficients(penalty: Any) -> None:
     source = Stopped(X0, COUNTS, rows=50)
     whole = GLM("poisson", penalty=penalty).fit(source)
     stopped = Stopped(X0, COUNTS, rows=50)
@@ -389,7 +389,7 @@ def test_a_callback_may_end_the_fit() -> None:
     assert (watcher.steps, model.n_iter_) == (2, 2)
 
 
-def test_a_misspelt_family_is_an_error_of_fit() -> None:
+def test_a_misspelt_family_is_refused_in_fit() -> None:
     assert not hasattr(GLM("poison"), "predict_proba")
     assert "poison" in repr(GLM("poison"))
 
@@ -399,8 +399,8 @@ def test_figures_of_tiny_responses_give_no_warnings() -> None:
     assert np.isnan(model.log_likelihood_) or model.log_likelihood_ > 0
 
 
-def test_a_kernel_with_tiny_counts() -> None:
-    """Their curvature divides the penalty, and is as good as 0."""
+def test_a_kernel_model_of_tiny_counts() -> None:
+    """The curvature of tiny counts divides the penalty, and is practically 0."""
     model = GLM("poisson", kernel="rbf", penalty=L2(1.0)).fit(np.arange(4.0)[:, None], np.array([1, 2, 0, 1]) * 5e-324)
     assert np.isfinite(model.predict(np.arange(4.0)[:, None])).all()
 
@@ -414,7 +414,7 @@ def test_squares_of_slopes_beyond_float64_are_not_needed() -> None:
 
 @pytest.mark.parametrize("spread", [5.0, 40.0, 200.0, 700.0])
 @pytest.mark.parametrize(("family", "power"), [("poisson", 1.0), ("gamma", 2.0), (Tweedie(1.5), 1.5)], ids=str)
-def test_offsets_however_far_apart_leave_an_optimum_that_is_found(family: Any, power: float, spread: float) -> None:
+def test_the_optimum_is_found_for_any_offsets(family: Any, power: float, spread: float) -> None:
     """A start at the mean of the offsets was a factor of e²⁰⁰ away from it; a gamma's certificate held out there."""
     rng = np.random.default_rng(0)
     X, offset = rng.normal(size=(200, 2)), spread * rng.choice([-1.0, 1.0], 200)

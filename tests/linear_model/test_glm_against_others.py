@@ -125,7 +125,7 @@ def their_fit(case: Case, data: Data, weight_kind: str = "frequency") -> Any:
     return model.fit(maxiter=300, tol=1e-14, tol_criterion="params")
 
 
-#: weights, offset; one without the other tells apart what went wrong with both
+#: weights, offset; each alone distinguishes errors of both
 NEITHER_OR_BOTH = [
     pytest.param(False, False, id="-"),
     pytest.param(True, True, id="weights-offset"),
@@ -136,7 +136,7 @@ NEITHER_OR_BOTH = [
 
 @pytest.mark.parametrize(("weighted", "offset"), NEITHER_OR_BOTH)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_unpenalised_fits_are_those_of_statsmodels(case: Case, weighted: bool, offset: bool) -> None:
+def test_unpenalised_fits_agree_with_statsmodels(case: Case, weighted: bool, offset: bool) -> None:
     data = data_for(case, weighted=weighted, offset=offset)
     model = GLM(case.family, case.link).fit(data.X, data.y, sample_weight=data.weight, offset=data.offset)
     theirs = their_fit(case, data)
@@ -160,7 +160,7 @@ def _eta(theirs: Any, data: Data) -> Any:
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case.family in ("gaussian", "gamma", InverseGaussian())], ids=str
 )
-def test_precisions_change_the_dispersion_and_nothing_else(case: Case) -> None:
+def test_precisions_change_only_the_dispersion(case: Case) -> None:
     data = data_for(case, weighted=True)
     model = GLM(case.family, case.link, weight_kind="precision").fit(data.X, data.y, sample_weight=data.weight)
     frequent = GLM(case.family, case.link).fit(data.X, data.y, sample_weight=data.weight)
@@ -172,7 +172,7 @@ def test_precisions_change_the_dispersion_and_nothing_else(case: Case) -> None:
     assert model.dispersion_ > frequent.dispersion_
 
 
-def test_softmax_with_a_reference_class_is_their_multinomial_logit(rng: np.random.Generator) -> None:
+def test_softmax_with_a_reference_class_agrees_with_mnlogit(rng: np.random.Generator) -> None:
     X = rng.normal(size=(N, 3))
     y = np.array(["a", "b", "c"])[np.argmax(X @ rng.normal(size=(3, 3)) + rng.gumbel(size=(N, 3)), axis=1)]
     model = GLM("categorical", reference="a").fit(X, y)
@@ -228,7 +228,7 @@ def penalised_case(family: Any) -> Case:
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize(("weighted", "offset"), NEITHER_OR_BOTH)
 @pytest.mark.parametrize("family", GLUM, ids=str)
-def test_penalised_fits_are_those_of_glum(family: Any, weighted: bool, offset: bool, penalty: str) -> None:
+def test_penalised_fits_agree_with_glum(family: Any, weighted: bool, offset: bool, penalty: str) -> None:
     case = penalised_case(family)
     data = data_for(case, weighted=weighted, offset=offset)
     total = N if data.weight is None else data.weight.sum()

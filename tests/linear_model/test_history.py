@@ -36,7 +36,7 @@ def test_a_plot_shows_loss_and_error() -> None:
     pyplot.close("all")
 
 
-def test_below_them_are_the_weights() -> None:
+def test_the_lower_plot_shows_the_weights() -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     upper, lower, right = written().plot().figure.axes
     assert [line.get_label() for line in (*upper.get_lines(), *right.get_lines())] == ["loss", "error"]
@@ -44,7 +44,7 @@ def test_below_them_are_the_weights() -> None:
     pyplot.close("all")
 
 
-def test_a_single_pass_can_be_seen() -> None:
+def test_a_single_pass_is_drawn_with_a_marker() -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     upper, *_ = written(passes=1).plot().figure.axes
     assert upper.get_lines()[0].get_marker() == "."
@@ -71,7 +71,7 @@ def test_it_describes_itself() -> None:
     assert repr(HistoryLog().history()) == "<nothing learnt yet>"
 
 
-def test_parts_of_one_pass_make_one_pass() -> None:
+def test_parts_of_one_pass_are_one_pass() -> None:
     first = History(*np.array([[0.7], [0.5], [2.0], [1.0]]), None, None)
     second = History(*np.array([[0.1], [0.1], [1.0], [0.5]]), np.ones((1, 1, 2)), np.zeros((1, 1)))
     whole = History.of_parts([(1.0, first), (3.0, second)])

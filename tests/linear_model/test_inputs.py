@@ -75,7 +75,7 @@ def test_with_a_penalty_every_level_has_a_coefficient() -> None:
     assert model.coef_.sum() == pytest.approx(0.0, abs=1e-6)  # the prior is the same for all levels
 
 
-def test_float32_loses_nothing_but_the_digits_of_the_data() -> None:
+def test_float32_loses_only_the_digits_of_the_data() -> None:
     X, y = rows_of("poisson")
     narrow = X.astype(np.float32)
     wide = GLM("poisson").fit(narrow.astype(float), y)
@@ -91,7 +91,7 @@ def test_columns_of_any_size(family: str, scale: float) -> None:
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "gamma"])
-def test_columns_far_from_zero(family: str) -> None:
+def test_columns_far_from_zero_keep_their_digits(family: str) -> None:
     X, y = rows_of(family)
     model, expected = made(family).fit(X + 1e8, y), made(family).fit(X, y)
     np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-6)
@@ -164,7 +164,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     assert model.n_features_in_ == 3
 
 
-def test_new_rows_must_be_like_those_of_the_fit() -> None:
+def test_new_rows_must_match_those_of_the_fit() -> None:
     model = GLM("poisson").fit(X0, COUNTS)
     with pytest.raises(DataError, match="2 features"):
         model.predict(X0[:, :2])

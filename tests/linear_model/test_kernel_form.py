@@ -65,7 +65,7 @@ def made(case: str, **options: Any) -> GLM:
 @EACH
 @pytest.mark.parametrize(("n", "d"), [(120, 3), (40, 90)])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_on_a_linear_kernel_it_is_the_linear_model(case: str, n: int, d: int, intercept: bool) -> None:
+def test_on_a_linear_kernel_it_agrees_with_the_linear_model(case: str, n: int, d: int, intercept: bool) -> None:
     X, y = rows_of(case, n, d)
     options = {"penalty": L2(2.0), "fit_intercept": intercept}
     with_kernel, linear = made(case, kernel=Linear(), **options).fit(X, y), made(case, **options).fit(X, y)
@@ -81,7 +81,7 @@ def test_on_a_linear_kernel_it_is_the_linear_model(case: str, n: int, d: int, in
 
 
 @EACH
-def test_on_a_polynomial_kernel_it_is_the_model_of_its_features(case: str) -> None:
+def test_on_a_polynomial_kernel_it_agrees_with_the_model_on_its_features(case: str) -> None:
     """The constant among the features is one more intercept, which the free one makes useless."""
     X, y = rows_of(case, 60, 3)
     kernel = Polynomial(degree=2, gamma=0.5, constant=1.0)
@@ -96,7 +96,7 @@ def test_on_a_polynomial_kernel_it_is_the_model_of_its_features(case: str) -> No
 
 @EACH
 @pytest.mark.parametrize("solver", ["newton", "newton-cg"])
-def test_no_change_of_the_coefficients_lowers_the_objective(case: str, solver: str) -> None:
+def test_the_coefficients_minimize_the_objective(case: str, solver: str) -> None:
     """The gradient of Σ ½ deviance + ½ λ αᵀKα by differences, in α and in the intercept."""
     X, y = rows_of(case, 50, 3)
     kernel, strength = RBF(gamma=0.3), 0.7
@@ -122,7 +122,7 @@ def test_no_change_of_the_coefficients_lowers_the_objective(case: str, solver: s
 
 
 @EACH
-def test_weights_are_repetitions(case: str) -> None:
+def test_weights_are_equivalent_to_repetitions(case: str) -> None:
     X, y = rows_of(case, 40, 3)
     weight = np.random.default_rng(3).integers(0, 4, size=40)
     options = {"kernel": RBF(gamma=0.5), "penalty": "l2"}
@@ -218,7 +218,7 @@ def test_a_warm_start_takes_fewer_steps_to_the_same_answer() -> None:
     np.testing.assert_allclose(warm.predict_linear(X), cold.predict_linear(X), atol=1e-5)
 
 
-def test_texts_are_rows_too() -> None:
+def test_texts_are_accepted_as_rows() -> None:
     texts = ["abab", "baba", "abba", "xyxy", "yxyx", "xyyx"]
     model = GLM("bernoulli", penalty=L2(0.1), kernel=Spectrum(2)).fit(texts, [0, 0, 0, 1, 1, 1])
     assert model.predict(["ab", "yx"]).tolist() == [0, 1]
@@ -298,7 +298,7 @@ def test_options_without_a_kernel_form_are_refused(
         GLM("poisson", **{"penalty": "l2", "kernel": "rbf"} | options).fit(X, y)
 
 
-def test_bad_rows_are_refused() -> None:
+def test_invalid_rows_are_refused() -> None:
     X, y = rows_of("logit", 40, 3)
     model = GLM("bernoulli", penalty="l2", kernel="rbf")
     holes = X.copy()

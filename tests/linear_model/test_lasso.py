@@ -35,7 +35,7 @@ def objective(model: Any, X: Array, y: Array) -> float:
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("positive", [True, False])
-def test_the_numbers_of_scikit_learn(
+def test_coefficients_agree_with_scikit_learn(
     shape: tuple[int, int], targets: int | None, weighted: bool, intercept: bool, positive: bool
 ) -> None:
     X, y = draw(*shape, targets)
@@ -53,7 +53,7 @@ def test_the_numbers_of_scikit_learn(
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("shape", [(40, 5), (7, 20)], ids=str)
-def test_any_container(container: str, shape: tuple[int, int]) -> None:
+def test_any_container_is_accepted(container: str, shape: tuple[int, int]) -> None:
     X, y = draw(*shape)
     before = X.copy()
     expected = Lasso(0.2).fit(X, y)
@@ -64,7 +64,7 @@ def test_any_container(container: str, shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames(frame: Any) -> None:
+def test_frames_are_accepted(frame: Any) -> None:
     X, y = draw(30, 3)
     data = frame({"a": X[:, 0], "b": X[:, 1], "c": np.ones(30)})
     model = Lasso(0.01).fit(data, y)
@@ -75,7 +75,7 @@ def test_frames(frame: Any) -> None:
     np.testing.assert_allclose(model.predict(data), data.to_numpy() @ model.coef_ + model.intercept_)
 
 
-def test_single_precision_in_single_precision_out() -> None:
+def test_single_precision_is_kept() -> None:
     X, y = draw(40, 5)
     model = Lasso(0.1).fit(X.astype(np.float32), y)
     assert model.coef_.dtype == model.intercept_.dtype == model.dual_gap_.dtype == np.float32
@@ -83,7 +83,7 @@ def test_single_precision_in_single_precision_out() -> None:
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1e-9])
-def test_the_gap_is_that_of_coefficients_in_single_precision(alpha: float) -> None:
+def test_the_gap_is_computed_for_coefficients_in_single_precision(alpha: float) -> None:
     X, y = draw(3, 30)
     X = X.astype(np.float32)
     model = Lasso(alpha, fit_intercept=False).fit(X, y)
@@ -107,7 +107,7 @@ def test_the_gap_bounds_the_distance_from_the_minimum() -> None:
 
 @settings(max_examples=25)
 @given(n=st.integers(2, 12), d=st.integers(1, 8), intercept=st.booleans(), dense=st.booleans(), seed=st.integers(0, 99))
-def test_a_weight_is_a_number_of_rows(n: int, d: int, intercept: bool, dense: bool, seed: int) -> None:
+def test_weights_are_equivalent_to_repetitions(n: int, d: int, intercept: bool, dense: bool, seed: int) -> None:
     X, y = draw(n, d, seed=seed)
     weight = np.random.default_rng(seed).integers(0, 4, n)
     weight[0] += 1
@@ -162,7 +162,7 @@ def test_without_a_penalty_it_is_least_squares() -> None:
     assert model.dual_gap_ < 1e-12
 
 
-def test_the_order_of_descent_has_no_effect_and_the_plan_says_so() -> None:
+def test_the_order_of_descent_has_no_effect_according_to_the_plan() -> None:
     X, y = draw(40, 5)
     cyclic, random = (Lasso(0.1, selection=selection).fit(X, y) for selection in ("cyclic", "random"))
     np.testing.assert_array_equal(cyclic.coef_, random.coef_)
@@ -170,7 +170,7 @@ def test_the_order_of_descent_has_no_effect_and_the_plan_says_so() -> None:
     assert "selection='random' has the same optimum" in random.plan_.path
 
 
-def test_threads_change_nothing() -> None:
+def test_threads_do_not_change_the_result() -> None:
     X, y = draw(500, 300)
     with engine(threads=1):
         one = Lasso(0.1).fit(X, y)
@@ -201,7 +201,7 @@ def test_a_warm_start_takes_no_step() -> None:
 
 @pytest.mark.parametrize("spoilt", [np.nan, np.inf])
 def test_coefficients_of_nan_are_refused_as_a_start(spoilt: float) -> None:
-    """They came back as they were, under a certificate that held."""
+    """Such coefficients were formerly returned unchanged, with a certificate that held."""
     X, y = draw(40, 5)
     model = Lasso(0.1, warm_start=True).fit(X, y)
     model.coef_[0] = spoilt
@@ -228,7 +228,7 @@ def test_a_value_that_is_not_finite_is_named(bad: float, container: str) -> None
         Lasso().fit(CONTAINERS[container](X), y)
 
 
-def test_other_refusals() -> None:
+def test_other_invalid_arguments_are_refused() -> None:
     X, y = draw(20, 3)
     with pytest.raises(NonFiniteError, match="Row 2 has y = nan"):
         Lasso().fit(X, np.where(np.arange(20) == 2, np.nan, y))
@@ -251,7 +251,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
 
 
 @pytest.mark.parametrize("targets", [None, 2])
-def test_an_interrupted_fit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch, targets: int | None) -> None:
+def test_an_interrupted_fit_keeps_the_best_coefficients(monkeypatch: pytest.MonkeyPatch, targets: int | None) -> None:
     X, y = draw(30, 50, targets)
     monkeypatch.setattr(LassoPath, "solve_along", interrupt)
     model = Lasso(0.1)

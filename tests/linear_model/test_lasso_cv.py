@@ -42,7 +42,7 @@ def assert_same(ours: Any, theirs: Any) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("wrap", [np.asarray, read_only, sparse.csr_array])
-def test_the_numbers_of_scikit_learn(weighted: bool, options: dict[str, Any], wrap: Any) -> None:
+def test_paths_and_choices_agree_with_scikit_learn(weighted: bool, options: dict[str, Any], wrap: Any) -> None:
     X, y = draw(40, 5)
     weight = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else None
     options = {"alphas": 10, **options, **TIGHT}
@@ -77,12 +77,12 @@ def test_far_from_zero() -> None:
     np.testing.assert_allclose(far.coef_, plain.coef_, rtol=1e-5, atol=1e-6)
 
 
-def test_single_precision_in_single_precision_out() -> None:
+def test_single_precision_is_kept() -> None:
     X, y = draw(40, 5)
     assert LassoCV(alphas=5).fit(X.astype(np.float32), y).coef_.dtype == np.float32
 
 
-def test_refusals() -> None:
+def test_invalid_arguments_are_refused() -> None:
     X, y = draw(20, 3, targets=2)
     with pytest.raises(DataError, match="For multi-task outputs, use MultiTaskLassoCV"):
         LassoCV().fit(X, y)
@@ -95,7 +95,7 @@ def test_refusals() -> None:
         LassoCV().fit(X, y[:, 0])
 
 
-def test_interrupted_among_folds_the_old_model_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_during_the_folds_leaves_the_old_model(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = draw(20, 3)
     model = LassoCV(alphas=3).fit(X, y)
     before = model.coef_
@@ -105,7 +105,7 @@ def test_interrupted_among_folds_the_old_model_stays(monkeypatch: pytest.MonkeyP
     assert model.coef_ is before
 
 
-def test_interrupted_in_the_last_fit_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_in_the_last_fit_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = draw(20, 3)
     errors = lasso.mean_squared_errors
 
@@ -131,7 +131,7 @@ def test_a_bar_shows_how_many_paths_are_done_if_verbose(verbose: bool, capsys: p
     assert ("LassoCV: paths" in shown and "100%" in shown) if verbose else not shown
 
 
-def test_wide_folds_are_those_of_scikit_learn() -> None:
+def test_wide_folds_agree_with_scikit_learn() -> None:
     """Few rows and many columns of small whole numbers, all of which come into use at once."""
     rng = np.random.default_rng(3)
     X, y = 1.0 * rng.poisson(2.0, size=(18, 26)), rng.normal(size=18)
@@ -140,7 +140,7 @@ def test_wide_folds_are_those_of_scikit_learn() -> None:
     np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-3)
 
 
-def test_a_constant_column_beside_a_response_of_enormous_numbers() -> None:
+def test_a_constant_column_with_an_enormous_response() -> None:
     """The penalty that keeps such a column out is as strong as can be, and not stronger for a larger response."""
     rng = np.random.default_rng(0)
     X = np.column_stack([np.full(8, 7.0), rng.normal(size=8)])
@@ -155,7 +155,7 @@ def test_an_empty_grid_is_refused() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Objective did not converge")
-def test_paths_of_wildly_weighted_folds_are_those_of_the_optimum() -> None:
+def test_paths_of_extremely_weighted_folds_are_optimal() -> None:
     """scikit-learn's LassoCV stops 3 % away, and its Lasso with tol=1e-16 does not: see docs/decisions/0005."""
     rng = np.random.default_rng(370)
     rng.integers(1, 5)

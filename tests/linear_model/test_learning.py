@@ -77,8 +77,8 @@ def test_it_keeps_the_weights_with_the_fewest_mistakes() -> None:
     assert mistakes == min(after)
 
 
-def test_each_unit_is_perfect_or_proven_not_to_be() -> None:
-    """Of three classes in a row the outer two can be cut off, the middle one cannot."""
+def test_each_unit_is_perfect_or_proven_not_separable() -> None:
+    """Of three classes in a row the outer two can be separated, the middle one cannot."""
     X = np.array([[0.0], [0.1], [1.0], [1.1], [2.0], [2.1]])
     solution = train(X, [0, 0, 1, 1, 2, 2], "perceptron")
     w, b, _, separations = solution.value
@@ -105,14 +105,14 @@ def test_too_few_passes_for_a_perceptron_that_could_be_perfect_is_a_warning() ->
     assert not solution.certificate.holds
 
 
-def test_columns_of_unequal_size_hold_a_perceptron_back_more_than_too_few_passes_do() -> None:
+def test_columns_of_unequal_size_are_reported_before_too_few_passes() -> None:
     X, _ = overlapping()
     codes = (X[:, 0] - 0.5 * X[:, 1] > 0.3).astype(int)
     with pytest.warns(NotConvergedWarning, match=r"There is one, .*differ in size by a factor of 1e\+08"):
         train(X + 1e8, codes, "perceptron", passes=50)
 
 
-def test_a_programme_without_a_proof_is_no_answer() -> None:
+def test_a_linear_programme_without_a_proof_is_ignored() -> None:
     def decide(observations: Any) -> Any:
         found = separation.bernoulli(observations)
         return replace(found, certificate=replace(found.certificate, value=np.inf))
@@ -128,7 +128,7 @@ def test_a_programme_without_a_proof_is_no_answer() -> None:
     assert not certificate.holds
 
 
-def test_the_mean_of_weights_needs_a_proof_of_its_own() -> None:
+def test_averaged_weights_need_their_own_proof() -> None:
     """The last weights of the first pass have no mistakes; their mean over all steps, which is published, has."""
     X, codes = np.array([[1.0], [-3.0], [-1.0], [2.0]]), [1, 0, 0, 1]
     how = RuleOptions(True, average=True)
@@ -137,7 +137,7 @@ def test_the_mean_of_weights_needs_a_proof_of_its_own() -> None:
     assert not solution.certificate.holds
 
 
-def test_large_tables_have_no_proof() -> None:
+def test_tables_beyond_proof_size_have_no_proof() -> None:
     """Four rows of two columns are of size 16."""
     with pytest.warns(NotConvergedWarning, match="exceeds proof_size"):
         train(XOR, [0, 1, 1, 0], "perceptron", RuleOptions(proof_size=15), passes=30)
@@ -201,7 +201,7 @@ def test_lms_that_overflows_returns_finite_weights(how: RuleOptions) -> None:
 
 @pytest.mark.parametrize("name", ["logistic", "sigmoid"])
 @pytest.mark.parametrize("how", [RuleOptions(rate=1e3), incremental(rate=1e3)])
-def test_a_sigmoid_driven_to_where_it_is_flat_has_not_converged(name: str, how: RuleOptions) -> None:
+def test_a_saturated_sigmoid_has_not_converged(name: str, how: RuleOptions) -> None:
     """There the gradient of ½ (y − σ(u))² vanishes, whatever y is."""
     X, codes = overlapping()
     codes = np.where(np.arange(len(X)) % 3 == 0, 1 - codes, codes)
@@ -212,7 +212,7 @@ def test_a_sigmoid_driven_to_where_it_is_flat_has_not_converged(name: str, how: 
 
 
 @MINUTES
-def test_any_rate_finds_a_hyperplane() -> None:
+def test_a_perceptron_finds_a_hyperplane_at_any_rate() -> None:
     X, _ = overlapping()
     codes = (X[:, 0] > 0.1).astype(int)
     for name in ("logistic", "sigmoid"):
@@ -222,7 +222,7 @@ def test_any_rate_finds_a_hyperplane() -> None:
         assert solution.certificate.holds
 
 
-def test_a_rate_that_is_too_large_is_named_before_other_causes() -> None:
+def test_a_rate_that_is_too_large_is_reported_before_other_causes() -> None:
     X, codes = overlapping()
     rate = 3 * largest_rate(lesson_of(X, codes), LEARNING_RULES["logistic"], incremental=False)
     with pytest.warns(NotConvergedWarning, match=r"Only rates below 8/λmax"):
@@ -267,7 +267,7 @@ def test_numbers_too_large_for_a_float_are_an_error(name: str, how: RuleOptions)
         train(1e200 * X, codes, name, how)
 
 
-def test_data_are_blamed_before_anything_else() -> None:
+def test_problems_of_the_data_are_reported_first() -> None:
     X, codes = overlapping()
     X[3, 1] = np.nan
 
@@ -283,7 +283,7 @@ def test_data_are_blamed_before_anything_else() -> None:
 
 
 @pytest.mark.parametrize("how", [RuleOptions(), incremental()])
-def test_interrupting_keeps_what_was_learnt(how: RuleOptions) -> None:
+def test_an_interruption_keeps_the_learnt_weights(how: RuleOptions) -> None:
     X, codes = overlapping()
     lesson = lesson_of(X, codes)
     with pytest.raises(FitInterrupted) as stopped:

@@ -24,7 +24,7 @@ from tests.linear_model._regressions import CONTAINERS, Array, draw, draw_wide
 @pytest.mark.parametrize("targets", [None, 1, 3])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_the_numbers_of_scikit_learn(
+def test_coefficients_agree_with_scikit_learn(
     shape: tuple[int, int], targets: int | None, intercept: bool, weighted: bool
 ) -> None:
     X, y = draw(*shape, targets)
@@ -42,7 +42,7 @@ def test_the_numbers_of_scikit_learn(
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("shape", [(60, 5), (4, 9)], ids=str)
-def test_any_container(container: str, shape: tuple[int, int]) -> None:
+def test_any_container_is_accepted(container: str, shape: tuple[int, int]) -> None:
     X, y = draw(*shape)
     model, plain = LinearRegression().fit(CONTAINERS[container](X), y), LinearRegression().fit(X, y)
     np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-8, atol=1e-10)
@@ -51,7 +51,7 @@ def test_any_container(container: str, shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, bool])
-def test_whole_numbers_are_not_copied_as_a_whole_but_mean_the_same(dtype: Any) -> None:
+def test_integers_are_converted_in_blocks_with_the_same_result(dtype: Any) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, size=(50, 3)).astype(dtype), rng.normal(size=50)
     np.testing.assert_allclose(
@@ -59,7 +59,7 @@ def test_whole_numbers_are_not_copied_as_a_whole_but_mean_the_same(dtype: Any) -
     )
 
 
-def test_single_precision_in_single_precision_out() -> None:
+def test_single_precision_is_kept() -> None:
     X, y = draw(60, 3, 2)
     model = LinearRegression().fit(X.astype(np.float32), y.astype(np.float32))
     exact = LinearRegression().fit(X.astype(np.float32).astype(float), y.astype(np.float32))
@@ -71,7 +71,7 @@ def test_single_precision_in_single_precision_out() -> None:
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames(frame: Any) -> None:
+def test_frames_are_accepted(frame: Any) -> None:
     X, y = draw(30, 3)
     rows = frame({name: X[:, j] for j, name in enumerate("abc")})
     model = LinearRegression().fit(rows, y)
@@ -81,7 +81,7 @@ def test_frames(frame: Any) -> None:
 
 @settings(max_examples=25)
 @given(st.integers(1, 20), st.integers(1, 6), st.booleans(), st.booleans(), st.integers(0, 1000))
-def test_a_weight_is_a_number_of_rows(n: int, d: int, intercept: bool, dense: bool, seed: int) -> None:
+def test_weights_are_equivalent_to_repetitions(n: int, d: int, intercept: bool, dense: bool, seed: int) -> None:
     X, y = draw(n, d, seed=seed)
     times = np.random.default_rng(seed).integers(0, 3, n)
     times[0] += 1
@@ -92,7 +92,7 @@ def test_a_weight_is_a_number_of_rows(n: int, d: int, intercept: bool, dense: bo
     np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, rtol=1e-6, atol=1e-6)
 
 
-def test_threads_change_nothing() -> None:
+def test_threads_do_not_change_the_result() -> None:
     X, y = draw(200_000, 50)
     with engine(threads=1):
         alone = LinearRegression().fit(X, y)
@@ -125,8 +125,8 @@ def test_more_coefficients_than_rows_are_reported() -> None:
     assert str(constant) == "note (constant): Column 'x2' does not vary. Leave constant columns out."
 
 
-def test_digits_that_scikit_learn_throws_away() -> None:
-    """Its default tol=1e-6 cuts off directions by their units: the third coefficient is lost, not so here."""
+def test_digits_that_scikit_learn_loses_are_kept() -> None:
+    """scikit-learn's default tol=1e-6 cuts off directions by their units and loses the third coefficient."""
     X, _ = draw(50, 3)
     X = (X - X.mean(axis=0)) * [1.0, 1.0, 1e-8]
     y = X @ [1.0, 2.0, 1e8]
@@ -155,7 +155,7 @@ def test_nonnegative_coefficients() -> None:
 
 @pytest.mark.parametrize("level", [0.1, 1.1, 1 / 3])
 @pytest.mark.parametrize("n", [5, 6, 20])
-def test_no_nonnegative_coefficient_is_made_of_the_rounding_of_a_constant_column(n: int, level: float) -> None:
+def test_nonnegative_coefficients_of_constant_columns_are_zero(n: int, level: float) -> None:
     """The column varies only where a row has no weight."""
     rng = np.random.default_rng(n)
     X, y = np.full((n, 1), level), rng.normal(size=n)
@@ -173,7 +173,7 @@ def test_wide_sparse_data_by_conjugate_gradients() -> None:
     np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
 
 
-def test_a_new_fit_forgets_the_old_one() -> None:
+def test_a_new_fit_replaces_the_old_one() -> None:
     X, y = draw(30, 3)
     model = LinearRegression().fit(X, y)
     model.set_params(positive=True).fit(X, y)
@@ -196,7 +196,7 @@ def test_a_value_that_is_not_finite_is_named(bad: float, container: str, shape: 
         LinearRegression().fit(np.zeros(shape), y)
 
 
-def test_rows_to_predict_are_checked_too() -> None:
+def test_rows_for_prediction_are_checked() -> None:
     X, y = draw(30, 3)
     model = LinearRegression().fit(X, y)
     X[4, 2] = np.nan
@@ -213,7 +213,7 @@ def test_invalid_weights(weight: list[int], message: str) -> None:
         LinearRegression().fit(np.eye(3), [1, 2, 3], sample_weight=weight)
 
 
-def test_other_refusals() -> None:
+def test_other_invalid_arguments_are_refused() -> None:
     X, y = draw(10, 2)
     with pytest.raises(DataError, match="requires y"):
         LinearRegression().fit(X, None)
@@ -225,7 +225,7 @@ def test_other_refusals() -> None:
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_nonnegative_coefficients_of_sparse_rows_are_those_of_dense_ones(kind: Any, intercept: bool) -> None:
+def test_nonnegative_coefficients_of_sparse_and_dense_rows_agree(kind: Any, intercept: bool) -> None:
     X, y = draw(40, 6)
     X[np.abs(X) < 0.8] = 0.0
     model = LinearRegression(positive=True, fit_intercept=intercept)
@@ -247,7 +247,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     assert model.n_features_in_ == 3
 
 
-def test_an_interrupted_fit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_fit_keeps_the_best_coefficients(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = draw(30, 3)
 
     def interrupted(rows: Any, alpha: Array, **options: Any) -> Any:
@@ -262,7 +262,7 @@ def test_an_interrupted_fit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch
 
 
 def test_singular_values_beyond_single_precision() -> None:
-    """As in scikit-learn they are infinite, without a warning."""
+    """Singular values are infinite, as in scikit-learn, without a warning."""
     X = np.arange(12, dtype=np.float32).reshape(6, 2) ** 2
     model = LinearRegression().fit(X, np.arange(6.0), sample_weight=np.full(6, 1e150))
     assert model.singular_.dtype == np.float32
@@ -272,7 +272,7 @@ def test_singular_values_beyond_single_precision() -> None:
 
 @pytest.mark.parametrize("others", [0.0, 1e-10])
 def test_one_row_has_nearly_all_the_weight(others: float) -> None:
-    """What it differs by from itself is rounding; the others tell a slope, however little they weigh."""
+    """The heavy row varies by rounding only; the other rows determine the slope in spite of their small weights."""
     X, y = np.array([[20.1], [-25.3], [4.7]]), np.array([-2.5, 16.5, 4.75])
     model = LinearRegression().fit(X, y, sample_weight=[1e10, others, others])
     expected = (X[1:, 0] - X[0, 0]) @ (y[1:] - y[0]) / np.sum((X[1:, 0] - X[0, 0]) ** 2) if others else 0.0

@@ -65,7 +65,7 @@ def test_lms_is_least_squares_against_plus_and_minus_one(iris: Any) -> None:
     assert_allclose(model.intercept_, expected.intercept_, atol=1e-8)
 
 
-def test_the_logistic_rule_finds_what_logistic_regression_finds(cancer: Any) -> None:
+def test_the_logistic_rule_agrees_with_logistic_regression(cancer: Any) -> None:
     X, y = cancer[0][:, :2], cancer[1]
     model = LinearThreshold("logistic", tol=1e-9, max_iter=100_000).fit(X, y)
     expected = LogisticRegression(C=np.inf, tol=1e-10).fit(X, y)
@@ -75,7 +75,7 @@ def test_the_logistic_rule_finds_what_logistic_regression_finds(cancer: Any) -> 
 
 
 @pytest.mark.parametrize("rule", ["logistic", "sigmoid"])
-def test_probabilities_are_those_of_the_units(rule: str, cancer: Any, iris: Any) -> None:
+def test_probabilities_agree_with_the_units(rule: str, cancer: Any, iris: Any) -> None:
     X, y = cancer
     model = LinearThreshold(rule, tol=None, max_iter=20).fit(X, y)
     assert_allclose(model.predict_proba(X)[:, 1], expit(model.decision_function(X)))
@@ -89,14 +89,14 @@ def test_probabilities_are_those_of_the_units(rule: str, cancer: Any, iris: Any)
 
 
 @pytest.mark.parametrize("rule", ["perceptron", "lms"])
-def test_rules_without_probabilities_say_so(rule: str, cancer: Any) -> None:
+def test_rules_without_probabilities_raise_an_error(rule: str, cancer: Any) -> None:
     model = LinearThreshold(rule, tol=None, max_iter=2).fit(*cancer)
     assert not hasattr(model, "predict_proba")
     with pytest.raises(AttributeError, match="predict_log_proba"):
         model.predict_log_proba(cancer[0])
 
 
-def test_zero_goes_to_class_1() -> None:
+def test_a_score_of_zero_belongs_to_class_1() -> None:
     model = LinearThreshold("lms", tol=None, max_iter=1).fit([[-1.0], [1.0]], ["no", "yes"])
     assert model.decision_function([[0.0]]) == 0.0
     assert_array_equal(model.predict([[0.0]]), ["yes"])
@@ -129,7 +129,7 @@ def test_the_same_rows_in_another_container_give_the_same_weights(rule: str, mod
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_weights_are_repetitions_in_batch_mode(rule: str, iris: Any) -> None:
+def test_weights_are_equivalent_to_repetitions_in_batch_mode(rule: str, iris: Any) -> None:
     X, y = iris
     times = np.random.default_rng(0).integers(0, 3, len(X))
     options = {"rule": rule, "tol": None, "max_iter": 5, "rate": 0.002}
@@ -160,7 +160,7 @@ def test_only_the_random_state_determines_the_order(iris: Any) -> None:
 
 @settings(max_examples=30)
 @given(st.sampled_from(["perceptron", "logistic"]), st.sampled_from(MODES), st.integers(0, 10_000))
-def test_what_a_hyperplane_with_a_margin_separates_is_separated(rule: str, mode: str, seed: int) -> None:
+def test_classes_with_a_margin_are_separated(rule: str, mode: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2))
     u = X @ [1.0, -1.0] + 0.5
@@ -176,7 +176,7 @@ def test_what_a_hyperplane_with_a_margin_separates_is_separated(rule: str, mode:
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
-def test_single_passes_add_up_to_one_that_is_not_shuffled(rule: str, storage: Any, iris: Any) -> None:
+def test_partial_fits_agree_with_one_unshuffled_pass(rule: str, storage: Any, iris: Any) -> None:
     X, y = iris
     options = {"rule": rule, "mode": "incremental", "rate": 0.05, "shuffle": False, "tol": None, "average": True}
     whole = LinearThreshold(**options, max_iter=1).fit(storage(X), y)
@@ -263,7 +263,7 @@ def test_values_that_are_not_finite_are_named(rule: str, mode: str, bad: float, 
         model.predict(storage(spoilt))
 
 
-def test_a_failed_pass_leaves_the_weights_that_learn_on(iris: Any) -> None:
+def test_a_failed_pass_leaves_weights_that_can_learn_further(iris: Any) -> None:
     X, y = iris
     model, other = (LinearThreshold(mode="incremental", shuffle=False).partial_fit(X, y) for _ in range(2))
     spoilt = X.copy()
@@ -295,7 +295,7 @@ def test_parameters_are_checked(options: dict[str, Any], iris: Any) -> None:
         LinearThreshold(**options).fit(*iris)
 
 
-def test_interrupting_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch, iris: Any) -> None:
+def test_an_interruption_keeps_the_learnt_weights(monkeypatch: pytest.MonkeyPatch, iris: Any) -> None:
     monkeypatch.setattr(learning.LearningRun, "_batch_pass", interrupted_at(4, learning.LearningRun._batch_pass))
     model = LinearThreshold("logistic")
     with pytest.raises(FitInterrupted):
@@ -312,7 +312,7 @@ def test_progress_is_shown_if_verbose(capsys: pytest.CaptureFixture[str], iris: 
     assert capsys.readouterr().out == ""
 
 
-def test_models_survive_pickling_and_learn_on(iris: Any) -> None:
+def test_pickled_models_can_learn_further(iris: Any) -> None:
     X, y = iris
     model = LinearThreshold(mode="incremental").partial_fit(X, y)
     again = pickle.loads(pickle.dumps(model))

@@ -25,7 +25,7 @@ QUIET: dict[str, Any] = {"scoring": "neg_log_loss", "use_legacy_attributes": Fal
 
 @pytest.mark.parametrize("legacy", [True, False])
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
-def test_paths_scores_and_choice_are_scikit_learns(load: Any, legacy: bool) -> None:
+def test_paths_scores_and_choice_agree_with_scikit_learn(load: Any, legacy: bool) -> None:
     X, y = load(return_X_y=True)
     X = scale(X)
     options: dict[str, Any] = {"Cs": 4, "l1_ratios": (0,), "cv": 3, "scoring": "neg_log_loss"}
@@ -49,7 +49,7 @@ def test_paths_scores_and_choice_are_scikit_learns(load: Any, legacy: bool) -> N
 @pytest.mark.parametrize("refit", [True, False])
 @pytest.mark.parametrize("legacy", [True, False])
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_attributes_have_scikit_learns_shapes(l1_ratios: Any, classes: int, refit: bool, legacy: bool) -> None:
+def test_attributes_have_the_shapes_of_scikit_learn(l1_ratios: Any, classes: int, refit: bool, legacy: bool) -> None:
     X, y = rows(classes, n=120)
     options: dict[str, Any] = {"Cs": [0.1, 1.0], "l1_ratios": l1_ratios, "cv": 2, "refit": refit, "solver": "saga"}
     options |= {"use_legacy_attributes": legacy, "scoring": None, "max_iter": 500, "tol": 1e-3}
@@ -65,7 +65,7 @@ def test_attributes_have_scikit_learns_shapes(l1_ratios: Any, classes: int, refi
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("splitter", [KFold(3), StratifiedKFold(3), ShuffleSplit(3, random_state=0)])
-def test_a_fold_is_fitted_to_its_rows_alone(classes: int, splitter: Any) -> None:
+def test_a_fold_is_fitted_to_its_own_rows_only(classes: int, splitter: Any) -> None:
     """It is fitted to all rows, those outside it with the weight 0; here the rows inside are copied."""
     X, y = rows(classes, n=120)
     weight = np.random.default_rng(1).uniform(size=len(y))
@@ -110,7 +110,7 @@ def test_l1_is_chosen_along_a_path() -> None:
     assert model.l1_ratio_ == 1.0
 
 
-def test_data_of_other_kinds() -> None:
+def test_data_of_other_kinds_are_accepted() -> None:
     X, y = rows(2, n=120)
     plain = LogisticRegressionCV(Cs=2, l1_ratios=(0,), **QUIET).fit(X, y)
     for other in (sparse.csr_array(X), np.asfortranarray(X), pd.DataFrame(X, columns=list("abcd"))):
@@ -120,7 +120,7 @@ def test_data_of_other_kinds() -> None:
     assert single.coef_.dtype == np.float64
 
 
-def test_errors_name_what_is_wrong() -> None:
+def test_errors_name_the_cause() -> None:
     X, y = rows(2, n=120)
     broken = X.copy()
     broken[5, 1] = np.nan
@@ -200,7 +200,7 @@ def test_the_largest_numbers_are_refused_with_a_sentence() -> None:
         ([1, -1, 0, 1, 0, -1, 1, 0, 0, 1, -1, 1], [0, 1] * 6, sparse.csr_array, True),
     ],
 )
-def test_the_largest_numbers_give_no_warnings_of_arithmetic(
+def test_the_largest_numbers_give_no_arithmetic_warnings(
     signs: list[int], y: list[int], form: Any, refused: bool
 ) -> None:
     X = form(np.finfo(float).max * np.array(signs, float)[:, None])
@@ -210,7 +210,7 @@ def test_the_largest_numbers_give_no_warnings_of_arithmetic(
         assert np.isfinite(model.certificate_.value)
 
 
-def test_callbacks_are_taken_as_in_scikit_learn() -> None:
+def test_callbacks_work_as_in_scikit_learn() -> None:
     from_sklearn = pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9 on")
     watcher = from_sklearn.ProgressBar()
     for model in (LogisticRegressionCV, linear_model.LogisticRegressionCV):

@@ -50,7 +50,7 @@ def same(ours: Any, theirs: Any, tolerance: float) -> None:
     [{}, {"C": 0.01}, {"C": 100.0}, {"fit_intercept": False}, {"class_weight": "balanced"}],
     ids=lambda options: " ".join(map(str, options.items())) or "default",
 )
-def test_the_numbers_are_scikit_learns(name: str, options: dict[str, Any]) -> None:
+def test_coefficients_agree_with_scikit_learn(name: str, options: dict[str, Any]) -> None:
     X, y = SETS[name](return_X_y=True)
     theirs = linear_model.LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000, **options).fit(X, y)
     ours = LogisticRegression(tol=1e-10, **options).fit(X, y)
@@ -60,7 +60,7 @@ def test_the_numbers_are_scikit_learns(name: str, options: dict[str, Any]) -> No
     assert ours.certificate_.holds
 
 
-def test_the_numbers_on_real_patients(real_data: Callable[[str], Path]) -> None:
+def test_coefficients_on_real_data_agree_with_scikit_learn(real_data: Callable[[str], Path]) -> None:
     table = pd.read_csv(real_data("heart.csv"))
     X, y = table.iloc[:, :-1].select_dtypes("number").dropna(axis=1), table.iloc[:, -1]
     weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
@@ -79,7 +79,7 @@ def test_liblinear_penalises_the_intercept(scaling: float, l1_ratio: float) -> N
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.5])
-def test_absolute_penalties_are_those_of_saga(classes: int, l1_ratio: float) -> None:
+def test_l1_penalties_agree_with_saga(classes: int, l1_ratio: float) -> None:
     X, y = rows(classes)
     options: dict[str, Any] = {"solver": "saga", "C": 0.1, "l1_ratio": l1_ratio}
     theirs = linear_model.LogisticRegression(tol=1e-8, max_iter=5000, **options).fit(X, y)
@@ -96,7 +96,7 @@ def test_all_solvers_find_the_optimum_of_one_objective() -> None:
     assert all(repr(fit.solver) in str(fit.plan_) for fit in fits)
 
 
-def test_softmax_is_likelier_than_one_against_the_rest() -> None:
+def test_softmax_has_a_larger_likelihood_than_one_against_the_rest() -> None:
     X, y = rows(3, d=6)
     place = np.arange(len(y)), y
     softmax = LogisticRegression().fit(X, y).predict_log_proba(X)[place].sum()
@@ -178,7 +178,7 @@ def test_separated_classes_are_diagnosed_without_a_warning(classes: int) -> None
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_containers(classes: int) -> None:
+def test_any_container_is_accepted(classes: int) -> None:
     X, y = rows(classes)
     expected = LogisticRegression().fit(X, y)
     names = list("abcd")
@@ -221,7 +221,7 @@ def test_strings_are_labels() -> None:
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32), classes=st.sampled_from([2, 3]))
-def test_a_weight_is_a_number_of_rows(seed: int, classes: int) -> None:
+def test_weights_are_equivalent_to_repetitions(seed: int, classes: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = rows(classes, n=60, seed=seed)
     weight = rng.integers(0, 4, 60)
@@ -241,7 +241,7 @@ def test_the_unit_of_weights_does_not_matter(factor: float, classes: int) -> Non
     assert other.certificate_.holds
 
 
-def test_weights_of_classes_multiply_those_of_rows() -> None:
+def test_class_weights_multiply_sample_weights() -> None:
     X, y = rows(3)
     rng = np.random.default_rng(1)
     weight, of_class = rng.uniform(size=len(y)), {0: 2.0, 1: 0.5, 2: 3.0}
@@ -399,8 +399,8 @@ def test_the_largest_numbers_are_refused_with_a_sentence(solver: dict[str, Any],
         LogisticRegression(**solver).fit(X, np.arange(12) % classes)
 
 
-def test_small_columns_of_several_classes_with_absolute_values() -> None:
-    """What they are scaled by, times their penalty, is as large as numbers get."""
+def test_small_columns_of_several_classes_with_an_l1_penalty() -> None:
+    """The scale of the columns times their penalty is at the limit of float64."""
     X = 5e-324 * np.random.default_rng(0).integers(-3, 4, size=(30, 4))
     model = LogisticRegression(l1_ratio=1.0, solver="saga").fit(X, np.arange(30) % 3)
     assert not model.coef_.any()

@@ -16,7 +16,7 @@ Y = np.exp(1 + X @ [0.5, -0.3, 0.0] + 0.6 * RNG.normal(size=400))
 WEIGHT = RNG.integers(1, 4, size=400)
 
 
-def test_coefficients_are_those_of_ridge_of_the_logarithm() -> None:
+def test_coefficients_agree_with_ridge_on_the_logarithm() -> None:
     model = LogNormalRegressor(alpha=0.1).fit(X, Y, sample_weight=WEIGHT)
     ridge = Ridge(alpha=0.1 * WEIGHT.sum()).fit(X, np.log(Y), sample_weight=WEIGHT)
     np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-6)
@@ -38,7 +38,7 @@ def test_units_of_y_scale_the_predictions() -> None:
     np.testing.assert_allclose(other, 1e-9 * one, rtol=1e-9)
 
 
-def test_without_an_intercept_and_again_from_the_last_coefficients() -> None:
+def test_fits_without_an_intercept_and_with_a_warm_start() -> None:
     free = LogNormalRegressor(alpha=0, fit_intercept=False).fit(X, Y)
     np.testing.assert_allclose(free.coef_, np.linalg.lstsq(X, np.log(Y))[0], rtol=1e-6)
     warm = LogNormalRegressor(warm_start=True).fit(X, Y)
@@ -46,7 +46,7 @@ def test_without_an_intercept_and_again_from_the_last_coefficients() -> None:
     np.testing.assert_allclose(warm.fit(X, Y).coef_, before, rtol=1e-9)
 
 
-def test_errors_say_what_to_do() -> None:
+def test_errors_name_a_remedy() -> None:
     with pytest.raises(SupportError, match="0 in row 2"):
         LogNormalRegressor().fit(X[:4], [1.0, 2.0, 0.0, 1.0])
     with pytest.raises(InferenceError, match="LinearRegression or Ridge of log y"):

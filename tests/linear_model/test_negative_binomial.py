@@ -17,7 +17,7 @@ from tests.linear_model._responses import rows_of
 
 @pytest.mark.parametrize("theta", [1e-6, 1e-3, 0.1, 1.0, 30.0])
 @pytest.mark.parametrize("scale", [1.0, 1e4, 3e6])
-def test_the_slope_is_that_of_the_log_likelihood(theta: float, scale: float) -> None:
+def test_the_slope_agrees_with_the_log_likelihood(theta: float, scale: float) -> None:
     rng = np.random.default_rng(0)
     mu = scale * rng.uniform(0.5, 2, size=20)
     y = np.round(mu * rng.gamma(2, 0.5, size=20))
@@ -44,7 +44,7 @@ def test_the_slope_keeps_its_digits_for_counts_of_any_size(r: float) -> None:
     assert _slope(y, mu, None)(1 / r) == pytest.approx(r**2 * slope, rel=1e-7)
 
 
-def test_offsets_of_any_size_leave_an_r() -> None:
+def test_r_is_found_for_offsets_of_any_size() -> None:
     rng = np.random.default_rng(6)
     X, offset = rng.normal(size=(200, 2)), rng.choice([-200.0, 0.0, 200.0], 200)
     y = np.round(rng.gamma(2.0, np.exp(0.3 * X[:, 0] + offset) / 2))
@@ -67,7 +67,7 @@ def test_counts_whose_means_overflow_are_refused_with_a_sentence() -> None:
         GLM("negative_binomial").fit(X, y)
 
 
-def test_near_the_poisson_limit_it_is_half_the_excess() -> None:
+def test_near_the_poisson_limit_the_slope_is_half_the_excess() -> None:
     rng = np.random.default_rng(0)
     mu = rng.uniform(0.5, 2, size=20)
     y = rng.poisson(mu).astype(float)
@@ -76,7 +76,7 @@ def test_near_the_poisson_limit_it_is_half_the_excess() -> None:
     assert _slope(y, mu, None)(1e-12) == pytest.approx(excess, rel=1e-9)
 
 
-def test_counts_that_do_not_spread_are_a_poisson_for_the_negative_binomial() -> None:
+def test_counts_without_overdispersion_give_a_poisson_model() -> None:
     X, y = rows_of("poisson")
     y = np.minimum(y, 2)
     model, poisson = GLM("negative_binomial").fit(X, y), GLM("poisson").fit(X, y)

@@ -12,7 +12,7 @@ Y = np.array([0.9718, 0.8895, 0.002, 2.626, 1.4435, 5.8902, 0.434, 0.7595, 0.787
 
 
 def deviance(w: np.ndarray) -> float:
-    """Of an inverse Gaussian with a log link."""
+    """Return the deviance of an inverse Gaussian with a log link."""
     mu = np.exp(np.clip(w[0] + w[1] * X[:, 0], -300, 300))
     return float(np.sum(np.square(Y - mu) / (np.square(mu) * Y)))
 
@@ -64,19 +64,19 @@ def test_a_certificate_is_global_where_the_likelihood_is_convex(family, link, is
 
 
 @pytest.mark.parametrize("solver", ["newton", "newton-cg", "lbfgs", "gradient"])
-def test_every_solver_claims_the_same(solver) -> None:
+def test_every_solver_certifies_a_stationary_point(solver) -> None:
     model = GLM("inverse_gaussian", "log", solver=solver, tol=1e-4, max_iter=500).fit(X, Y)
     assert model.deviance_ < 8.5
     assert model.certificate_.kind == "stationary point"
 
 
-def test_a_kernel_model_claims_no_more() -> None:
+def test_a_kernel_model_certifies_a_stationary_point() -> None:
     kernel = GLM("gaussian", "log", "l2", kernel="rbf").fit(X, Y)
     assert kernel.certificate_.kind == "stationary point"
     assert GLM("gaussian", "identity", "l2", kernel="rbf").fit(X, Y).certificate_.is_global
 
 
-def test_starts_are_found_from_a_sample_of_many_rows() -> None:
+def test_starts_are_found_on_a_sample_of_many_rows() -> None:
     rows = 300
     noise = np.random.default_rng(0).normal(size=(rows, len(Y)))
     x, y = (X[:, 0] + 1e-3 * noise).ravel()[:, None], np.tile(Y, rows)

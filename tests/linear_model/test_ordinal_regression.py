@@ -19,7 +19,7 @@ SCORE = X @ [1.0, -0.5, 0.0, 0.3]
 Y = np.digitize(SCORE + RNG.logistic(size=600), [-2.0, -0.5, 1.0])
 
 
-def test_without_a_penalty_it_is_the_maximum_likelihood_of_statsmodels() -> None:
+def test_without_a_penalty_it_agrees_with_statsmodels() -> None:
     ordinal_model = pytest.importorskip("statsmodels.miscmodels.ordinal_model")
     model = OrdinalRegression(C=np.inf).fit(X, Y)
     peer = ordinal_model.OrderedModel(Y, X, distr="logit")
@@ -30,7 +30,7 @@ def test_without_a_penalty_it_is_the_maximum_likelihood_of_statsmodels() -> None
 
 
 def test_the_penalised_likelihood_is_stationary() -> None:
-    """By differences of the objective as the probabilities give it, which share no code with the fit's gradient."""
+    """Differentiate the objective numerically from the probabilities, which share no code with the fit's gradient."""
     weight = RNG.integers(1, 4, size=600)
     model = OrdinalRegression(C=0.05).fit(X, Y, sample_weight=weight)
 
@@ -82,19 +82,19 @@ def test_sparse_and_wide_rows_have_the_same_answer() -> None:
 
 
 @pytest.mark.parametrize(("order", "words"), [(["a", "b"], "lacks the label 'c'"), (["a", "b", "c", "c"], "twice")])
-def test_an_order_has_every_label_once(order: list[str], words: str) -> None:
+def test_an_order_must_contain_every_label_once(order: list[str], words: str) -> None:
     with pytest.raises(DataError, match=words):
         OrdinalRegression(order=order).fit(X[:3], ["a", "b", "c"])
 
 
-def test_it_exports_and_is_saved(tmp_path: object) -> None:
+def test_models_are_exported_and_saved(tmp_path: object) -> None:
     model = OrdinalRegression().fit(X, Y)
     path = f"{tmp_path}/model.mercer"
     mercer.save(model, path)
     np.testing.assert_array_equal(mercer.load(path).predict_proba(X), model.predict_proba(X))
 
 
-def test_scikit_learns_conventions() -> None:
+def test_follows_the_conventions_of_scikit_learn() -> None:
     check_estimator(OrdinalRegression())
 
 

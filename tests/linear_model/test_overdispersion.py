@@ -10,7 +10,7 @@ from mercer.families import NegativeBinomial
 from tests.linear_model._responses import rows_of
 
 
-def test_counts_that_spread_too_far_are_reported() -> None:
+def test_overdispersed_counts_are_reported() -> None:
     spread, plain = rows_of("negative_binomial", n=2000), rows_of("poisson", n=2000)
     (finding,) = GLM("poisson").fit(*spread).diagnosis_
     assert finding.code == "overdispersion"
@@ -24,7 +24,7 @@ def test_the_test_for_overdispersion_keeps_its_level() -> None:
     assert sum(found) <= 3
 
 
-def test_counts_that_spread_no_more_than_a_poissons_need_no_negative_binomial() -> None:
+def test_counts_without_overdispersion_need_no_negative_binomial() -> None:
     X = np.linspace(0, 1, 30)[:, None]
     even = np.round(np.exp(1 + X[:, 0]))
     diagnosis = GLM("negative_binomial").fit(X, even).diagnosis_

@@ -55,7 +55,9 @@ PARAMETERS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("parameters", PARAMETERS, ids=str)
 @pytest.mark.parametrize("name", DATA)
-def test_every_number_is_scikit_learns(name: str, parameters: dict[str, Any], dtype: Any, storage: Any) -> None:
+def test_all_attributes_agree_with_scikit_learn(
+    name: str, parameters: dict[str, Any], dtype: Any, storage: Any
+) -> None:
     X, y = DATA[name](return_X_y=True)
     X = storage(X.astype(dtype))
     ours, theirs = Perceptron(**parameters).fit(X, y), Theirs(**parameters).fit(X, y)
@@ -72,7 +74,7 @@ def test_a_real_table_with_text_labels(real_data: Callable[[str], Path]) -> None
     assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-12)
 
 
-def test_generators_are_drawn_from_as_in_scikit_learn() -> None:
+def test_random_generators_are_used_as_in_scikit_learn() -> None:
     for data in (load_iris, load_breast_cancer):
         X, y = data(return_X_y=True)
         for stopping in (False, True):
@@ -82,7 +84,7 @@ def test_generators_are_drawn_from_as_in_scikit_learn() -> None:
             assert one.randint(1000) == other.randint(1000)
 
 
-def test_weights_of_rows_and_weights_to_begin_with() -> None:
+def test_sample_weights_and_initial_weights() -> None:
     X, y = load_iris(return_X_y=True)
     rng = np.random.default_rng(0)
     begin = {"coef_init": rng.normal(size=(3, 4)), "intercept_init": rng.normal(size=3)}
@@ -103,7 +105,7 @@ def test_warm_starts_and_single_passes() -> None:
         assert_same(ours, theirs.partial_fit(X[part], y[part], classes=[0, 1, 2]))
 
 
-def test_threads_change_nothing() -> None:
+def test_threads_do_not_change_the_result() -> None:
     X, y = load_digits(return_X_y=True)
     alone = Perceptron(n_jobs=1).fit(X, y)
     with engine(threads=2):
@@ -112,7 +114,7 @@ def test_threads_change_nothing() -> None:
     assert_same(together, alone)
 
 
-def test_it_warns_where_scikit_learn_does() -> None:
+def test_warnings_agree_with_scikit_learn() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match="Maximum number of iteration reached"):
         Perceptron(max_iter=2).fit(X, y)
@@ -129,7 +131,7 @@ def test_the_certificate_counts_rows_on_the_wrong_side() -> None:
     assert mixed.certificate_.value == (mixed.predict(X) != (y == 1)).sum()
 
 
-def test_weights_can_be_kept_sparse() -> None:
+def test_weights_can_be_stored_sparse() -> None:
     X, y = load_digits(return_X_y=True)
     model = Perceptron(penalty="l1", alpha=1e-3).fit(X, y)
     expected = model.predict(X)
@@ -138,7 +140,7 @@ def test_weights_can_be_kept_sparse() -> None:
     assert isinstance(model.densify().coef_, np.ndarray)
 
 
-def test_progress_is_printed_in_scikit_learns_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_printed_as_in_scikit_learn(capsys: pytest.CaptureFixture[str]) -> None:
     X, y = load_iris(return_X_y=True)
     Perceptron(verbose=1, tol=None, max_iter=2).fit(X, y == 0)
     printed = capsys.readouterr().out.splitlines()
@@ -148,7 +150,7 @@ def test_progress_is_printed_in_scikit_learns_words(capsys: pytest.CaptureFixtur
     assert len(printed) == 6
 
 
-def test_interrupting_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_keeps_the_learnt_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     monkeypatch.setattr(PerceptronUnit, "learn", interrupted_at(3, PerceptronUnit.learn))
     model = Perceptron()
@@ -172,7 +174,7 @@ def test_interrupting_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch) -> 
         (lambda X, y: (X, None), DataError, "requires y to be passed"),
     ],
 )
-def test_bad_input_is_an_error_that_leaves_the_old_model(change: Any, error: Any, words: str) -> None:
+def test_invalid_input_is_refused_and_leaves_the_old_model(change: Any, error: Any, words: str) -> None:
     X, y = load_iris(return_X_y=True)
     model = Perceptron().fit(X, y)
     before = model.coef_.copy()
@@ -182,7 +184,7 @@ def test_bad_input_is_an_error_that_leaves_the_old_model(change: Any, error: Any
 
 
 @pytest.mark.parametrize("classes", [[], [0], [0, 1], [1, 2, 3]])
-def test_labels_that_were_not_announced(classes: list[int]) -> None:
+def test_labels_that_were_not_announced_are_refused(classes: list[int]) -> None:
     X, y = load_iris(return_X_y=True)
     first = 1 if classes == [0] else 2 if 0 in classes else 0
     with pytest.raises(
@@ -191,7 +193,7 @@ def test_labels_that_were_not_announced(classes: list[int]) -> None:
         Perceptron().partial_fit(X, y, classes=classes)
 
 
-def test_options_that_exclude_single_passes() -> None:
+def test_options_incompatible_with_partial_fit_are_refused() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
         Perceptron(early_stopping=True).partial_fit(X, y, classes=[0, 1, 2])
@@ -205,14 +207,14 @@ def test_options_that_exclude_single_passes() -> None:
         Perceptron().fit(X, y, coef_init=np.zeros((3, 5)))
 
 
-def test_weights_that_overflow_are_scikit_learns_error() -> None:
+def test_weights_that_overflow_give_the_error_of_scikit_learn() -> None:
     X = np.array([[1.0, 3.0], [2.0, -1.0]] * 3)
     for model in (Perceptron(eta0=1e308), Theirs(eta0=1e308)):
         with pytest.raises(ValueError, match="Floating-point under-/overflow occurred at epoch #1"):
             model.fit(X, [0, 1, 1, 0, 1, 0])
 
 
-def test_inputs_of_other_kinds_are_the_same_rows() -> None:
+def test_inputs_of_other_kinds_give_the_same_weights() -> None:
     X, y = load_iris(return_X_y=True)
     expected = Perceptron().fit(X, y)
     for same in (np.asfortranarray(X), read_only(X), X.tolist()):

@@ -36,7 +36,7 @@ def test_a_family_without_a_density_has_a_fit_and_no_likelihood(power: float) ->
     np.testing.assert_allclose(model.predict_distribution(X).mean, other.predict(X), rtol=1e-6)
 
 
-def test_classes_are_drawn_as_probable_as_they_are() -> None:
+def test_classes_are_sampled_with_their_probabilities() -> None:
     X, y = rows_of("categorical")
     model = GLM("categorical").fit(X, y)
     draws = model.predict_distribution(X[:1]).sample(20_000, random_state=0)
@@ -55,7 +55,7 @@ LABELLED += [("categorical", "canonical", reference) for reference in (None, 1)]
 
 
 @pytest.mark.parametrize(("family", "link", "reference"), LABELLED)
-def test_log_probabilities_are_those_of_the_probabilities(family: str, link: str, reference: Any) -> None:
+def test_log_probabilities_agree_with_probabilities(family: str, link: str, reference: Any) -> None:
     model = GLM(family, link, reference=reference).fit(X0, LABELS if family == "bernoulli" else np.arange(N) % 3)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X0)), model.predict_proba(X0), rtol=1e-12)
 

@@ -105,7 +105,7 @@ def test_a_constant_column_is_named_and_has_no_effect(family: str) -> None:
     np.testing.assert_allclose(model.coef_[..., :3], made(family).fit(X, y).coef_, rtol=1e-6)
 
 
-def test_a_level_that_the_sample_lacks_is_not_a_dependence() -> None:
+def test_a_level_absent_from_the_sample_is_not_a_dependence() -> None:
     pd = pytest.importorskip("pandas", reason="frames are optional")
     rng = np.random.default_rng(0)
     city = np.where(np.arange(5000) == 17, "rare", rng.choice(["a", "b"], size=5000))
@@ -128,8 +128,8 @@ def test_fewer_rows_than_columns_have_the_smallest_coefficients_that_fit(family:
         model.predict_distribution(X)
 
 
-def test_dependences_of_columns_below_all_digits() -> None:
-    """What moves their coefficients is beyond float64 in the units of the data, and is not needed in them."""
+def test_dependences_of_columns_below_rounding() -> None:
+    """The step of these coefficients overflows float64 in the units of the data, where it is not needed."""
     X = np.column_stack([5e-324 * np.arange(4), 1e-323 * np.arange(4), np.array([1.0, 3.0, 2.0, 5.0])])
     observations = observed(X)
     dependence = find_dependence(observations, free(observations))

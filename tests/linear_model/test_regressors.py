@@ -38,7 +38,7 @@ def rows(seed: int = 0) -> tuple[Any, Any]:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("name", MODELS)
-def test_the_numbers_are_those_of_scikit_learn(name: str, fit_intercept: bool, weighted: bool) -> None:
+def test_coefficients_agree_with_scikit_learn(name: str, fit_intercept: bool, weighted: bool) -> None:
     ours, theirs, options = MODELS[name]
     if name == "counts of identity" and not fit_intercept:
         pytest.skip("no coefficients give every row a positive mean")
@@ -66,7 +66,7 @@ def test_the_link_follows_the_power_unless_it_is_given(power: float, link: str, 
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
-def test_both_solvers_give_the_same(solver: str) -> None:
+def test_both_solvers_agree(solver: str) -> None:
     X, y = rows()
     model = PoissonRegressor(solver=solver, alpha=0.01).fit(X, y)
     np.testing.assert_allclose(model.coef_, PoissonRegressor(alpha=0.01, tol=1e-10).fit(X, y).coef_, rtol=1e-5)
@@ -86,7 +86,7 @@ def test_fractions_of_counts_are_allowed_as_in_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize("X", [sp.csr_matrix, sp.csc_array, np.asfortranarray, np.float32])
-def test_containers(X: Any) -> None:
+def test_any_container_is_accepted(X: Any) -> None:
     plain, y = rows()
     given = plain.astype(np.float32) if X is np.float32 else X(plain)
     model = PoissonRegressor(tol=1e-10).fit(given, y)
@@ -187,7 +187,7 @@ def test_large_problems_start_from_a_sample() -> None:
     np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-6)
 
 
-def test_zero_columns_beside_enormous_responses_do_not_move() -> None:
+def test_coefficients_of_zero_columns_stay_zero_with_enormous_responses() -> None:
     X = np.array([[1.0, 0.0, 1.0, -2.0], [0.0, 0.0, 2.0, -1.0]])
     y = np.array([3e148, 4e149])
     np.testing.assert_allclose(PoissonRegressor(alpha=0.0).fit(X, y).predict(X), y, rtol=1e-6)
@@ -196,8 +196,8 @@ def test_zero_columns_beside_enormous_responses_do_not_move() -> None:
 MOST = np.finfo(float).max * np.array([[1.0], [0.0], [-1.0], [1.0], [-1.0], [-1.0], [1.0], [0.0]])
 
 
-def test_a_penalty_of_the_largest_numbers_is_none_in_their_units() -> None:
-    """Its strength in the units of the data is no number, so that there is no closed form."""
+def test_a_penalty_is_negligible_in_the_units_of_the_largest_numbers() -> None:
+    """The strength of the penalty overflows in the units of the data, so that there is no closed form."""
     assert np.isfinite(GLM(penalty=L2(0.1)).fit(MOST, np.arange(1.0, 9.0)).predict(MOST)).all()
 
 
@@ -234,8 +234,8 @@ def test_means_beyond_single_precision_are_predicted_in_double(model: Any) -> No
 
 
 @pytest.mark.parametrize("seed", [37, 53, 54])
-def test_descents_into_next_to_no_curvature_warn_of_no_arithmetic(seed: int) -> None:
-    """Of an inverse Gaussian response, whose objective is not convex and where means may go to infinity."""
+def test_descents_with_tiny_curvature_give_no_arithmetic_warnings(seed: int) -> None:
+    """Test an inverse Gaussian response, whose objective is not convex and whose means may go to infinity."""
     rng = np.random.default_rng(seed)
     X, y = rng.poisson(2.0, size=(30, 4)), rng.gamma(2.0, size=30)
     model = TweedieRegressor(power=3, tol=1e-10, max_iter=1000).fit(X, y)

@@ -24,7 +24,7 @@ SOLVERS = ["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga"]
 @pytest.mark.parametrize("targets", [None, 1, 3])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_the_numbers_of_scikit_learn(
+def test_coefficients_agree_with_scikit_learn(
     shape: tuple[int, int], targets: int | None, intercept: bool, weighted: bool
 ) -> None:
     X, y = draw(*shape, targets)
@@ -48,7 +48,7 @@ def test_every_solver_gives_the_same_answer(solver: str, shape: tuple[int, int])
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("solver", ["auto", "sag", "lsqr", "sparse_cg"])
-def test_any_container(container: str, solver: str) -> None:
+def test_any_container_is_accepted(container: str, solver: str) -> None:
     X, y = draw(60, 5)
     model, plain = Ridge(solver=solver).fit(CONTAINERS[container](X), y), Ridge().fit(X, y)
     np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
@@ -77,7 +77,7 @@ def test_wide_sparse_data_by_conjugate_gradients() -> None:
     assert "not converged" in unfinished.diagnosis_.codes
 
 
-def test_an_interrupted_fit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_fit_keeps_the_best_coefficients(monkeypatch: pytest.MonkeyPatch) -> None:
     X = sparse.random_array((1500, 1100), density=0.01, rng=np.random.default_rng(0), format="csr")
     y = np.arange(1500.0)
     monkeypatch.setattr(CentredProducts, "gram_times", interrupted_at(3, CentredProducts.gram_times))
@@ -151,7 +151,7 @@ def test_a_tuned_penalty_with_several_targets_sparse_rows_and_weights() -> None:
     np.testing.assert_allclose(dense.coef_, sparse_.coef_, rtol=1e-8)
 
 
-def test_dependent_columns_have_but_one_ridge_solution() -> None:
+def test_dependent_columns_have_a_unique_ridge_solution() -> None:
     X, y = draw(40, 3)
     X = np.column_stack([X, X[:, 0]])
     diagnosis = Ridge(1e-12).fit(X, y).diagnosis_
@@ -159,7 +159,7 @@ def test_dependent_columns_have_but_one_ridge_solution() -> None:
     assert "The penalty decides" in str(diagnosis)
 
 
-def test_a_new_fit_forgets_the_old_one() -> None:
+def test_a_new_fit_replaces_the_old_one() -> None:
     X, y = draw(30, 3)
     model = Ridge("loo").fit(X, y)
     model.set_params(alpha=1.0).fit(X, y)
@@ -189,7 +189,7 @@ def test_a_fit_that_stops_too_early_gives_a_warning() -> None:
 # Refusals.
 
 
-def test_parameters_that_do_not_go_together() -> None:
+def test_incompatible_parameters_are_refused() -> None:
     X, y = draw(20, 3)
     with pytest.raises(DataError, match="only when positive=True"):
         Ridge(solver="lbfgs").fit(X, y)

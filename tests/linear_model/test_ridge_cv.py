@@ -41,7 +41,7 @@ def assert_same(ours: Any, theirs: Any, rtol: float = 1e-8) -> None:
     ],
     ids=str,
 )
-def test_the_numbers_of_scikit_learn(
+def test_choices_agree_with_scikit_learn(
     shape: tuple[int, int], targets: int | None, weighted: bool, options: dict[str, Any]
 ) -> None:
     if targets is None and {"scoring", "alpha_per_target"} <= options.keys():
@@ -54,7 +54,7 @@ def test_the_numbers_of_scikit_learn(
 
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_other_splits(wrap: Callable[[Array], Any], weighted: bool) -> None:
+def test_other_splits_are_accepted(wrap: Callable[[Array], Any], weighted: bool) -> None:
     X, y = draw(40, 5)
     weight = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else None
     ours = RidgeCV(ALPHAS, cv=4).fit(wrap(X), y, weight)
@@ -68,13 +68,13 @@ def test_one_penalty_or_a_scalar() -> None:
         assert RidgeCV(alphas).fit(X, y).alpha_ == 2.0
 
 
-def test_one_target_may_have_its_own_penalty_by_any_score() -> None:
+def test_alpha_per_target_is_accepted_for_one_target_with_any_score() -> None:
     X, y = draw(40, 5)
     options = {"scoring": "neg_mean_squared_error", "alpha_per_target": True}
     assert_same(RidgeCV(ALPHAS, **options).fit(X, y), RidgeCV(ALPHAS).fit(X, y))
 
 
-def test_single_precision_in_single_precision_out() -> None:
+def test_single_precision_is_kept() -> None:
     X, y = draw(40, 5)
     model = RidgeCV(store_cv_results=True).fit(X.astype(np.float32), y)
     assert model.coef_.dtype == model.cv_results_.dtype == np.float32
@@ -88,7 +88,7 @@ def test_wide_sparse_data_by_conjugate_gradients() -> None:
     np.testing.assert_allclose(wide.best_score_, dense.best_score_, rtol=1e-8)
 
 
-def test_refusals() -> None:
+def test_invalid_arguments_are_refused() -> None:
     X, y = draw(20, 3)
     with pytest.raises(ValueError, match=r"alphas\[1\] == -1"):
         RidgeCV([1, -1]).fit(X, y)
@@ -111,7 +111,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     assert all(vars(model)[name] is before[name] for name in before if name != "alphas")
 
 
-def test_a_fit_by_other_splits_leaves_nothing_of_the_fit_before() -> None:
+def test_a_fit_with_other_splits_removes_attributes_of_the_previous_one() -> None:
     X, y = draw(30, 2)
     model = RidgeCV(store_cv_results=True).fit(pd.DataFrame(X, columns=["a", "b"]), y)
     model.set_params(cv=3, store_cv_results=False).fit(X, y)
@@ -119,7 +119,7 @@ def test_a_fit_by_other_splits_leaves_nothing_of_the_fit_before() -> None:
     assert not hasattr(model, "feature_names_in_")
 
 
-def test_a_row_that_explains_itself_has_no_error_when_left_out() -> None:
+def test_a_row_of_leverage_one_has_no_leave_one_out_error() -> None:
     """1 − h is 0 up to rounding for a row of enormous weight: that alpha has no score, and the fit goes on."""
     rng = np.random.default_rng(1)
     X = np.trunc(rng.normal(size=(39, 1))[rng.integers(0, 13, size=39)])
@@ -130,7 +130,7 @@ def test_a_row_that_explains_itself_has_no_error_when_left_out() -> None:
 
 @pytest.mark.parametrize("store", [True, False])
 @pytest.mark.parametrize("shape", [(30, 3), (10, 20)], ids=str)
-def test_enormous_numbers_in_rows_without_weight_decide_no_penalty(shape: tuple[int, int], store: bool) -> None:
+def test_enormous_rows_of_weight_zero_do_not_affect_the_penalty(shape: tuple[int, int], store: bool) -> None:
     rng = np.random.default_rng(0)
     X, weight = rng.normal(1, 1, size=shape), np.ones(shape[0])
     y, weight[4] = 0.1 * X[:, 0] + rng.normal(size=shape[0]), 0.0

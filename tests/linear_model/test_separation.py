@@ -60,7 +60,7 @@ def test_complete_separation_has_a_direction_for_the_intercept_too() -> None:
     assert "completely" in finding.sentence
 
 
-def test_the_sign_is_that_of_the_units_of_the_data() -> None:
+def test_the_sign_of_infinite_coefficients_is_in_the_units_of_the_data() -> None:
     x = np.arange(10.0)[:, None]
     finding = finding_of(fitted(1e8 - x, x[:, 0] > 4.5, "bernoulli"))
     assert finding.limits == {"x0": "−∞", "(intercept)": "+∞"}
@@ -94,7 +94,7 @@ def test_firth_gives_the_published_estimates() -> None:
     assert "Firth's" in str(table)
 
 
-def test_firth_is_not_used_where_nothing_is_separated() -> None:
+def test_firth_is_not_used_without_separation() -> None:
     X, y = endometrial.X[:, 1:], endometrial.y
     plain, other = (GLM("bernoulli", on_separation=choice).fit(X, y) for choice in ("warn", "firth"))
     np.testing.assert_array_equal(plain.coef_, other.coef_)
@@ -147,7 +147,7 @@ def test_a_healthy_fit_solves_no_linear_programme(monkeypatch: pytest.MonkeyPatc
     GLM("bernoulli", penalty="l2").fit(X, X[:, 0] > 0)
 
 
-def test_probabilities_near_one_without_separation_are_no_finding() -> None:
+def test_probabilities_near_one_without_separation_are_not_reported() -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.uniform(-40, 40, 400), [0.01, -0.01]])[:, None]
     y = np.append(x[:-2, 0] > 0, [False, True])
@@ -155,7 +155,7 @@ def test_probabilities_near_one_without_separation_are_no_finding() -> None:
     assert SEPARATION_CODE not in model.diagnosis_.codes
 
 
-def test_separated_labels_are_the_users_choice() -> None:
+def test_on_separation_determines_warning_or_error() -> None:
     X, _ = rows_of("bernoulli")
     y = X[:, 0] > 0
     with pytest.warns(SeparationWarning, match=r"x0 → \+∞"):
@@ -178,7 +178,7 @@ def test_a_model_of_separated_responses_can_be_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
-def test_counts_of_too_many_columns_look_separated_and_are_fitted_all_the_same() -> None:
+def test_counts_of_too_many_columns_look_separated_and_are_still_fitted() -> None:
     """More columns than a Gram matrix is formed of, which directions that leave counts alone are found by."""
     X = sparse.random(40, 12_500, density=0.01, random_state=0, format="csr")
     y = np.random.default_rng(0).poisson(0.5, 40)
@@ -190,7 +190,7 @@ def test_counts_of_too_many_columns_look_separated_and_are_fitted_all_the_same()
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
 @pytest.mark.parametrize("family", ["bernoulli", "categorical"])
-def test_a_few_rows_of_many_columns_are_separated_however_few_steps_it_takes(family: str) -> None:
+def test_a_few_rows_of_many_columns_are_reported_as_separated(family: str) -> None:
     rng = np.random.default_rng(6)
     X, y = rng.normal(size=(20, 2500)), np.arange(20) % (2 if family == "bernoulli" else 3)
     model = fitted(X, y, family)
@@ -211,7 +211,7 @@ def test_a_few_counts_of_many_columns_need_no_eigenvectors(monkeypatch: pytest.M
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
 @pytest.mark.parametrize("family", ["bernoulli", "categorical"])
-def test_rows_that_would_fill_the_memory_are_not_written_out(family: str) -> None:
+def test_rows_that_do_not_fit_into_memory_are_not_copied(family: str) -> None:
     n, columns = 1000, 140_000
     classes = np.arange(n) % 3
     X = sparse.csr_array((classes - 1.0, (np.arange(n), np.zeros(n, dtype=int))), shape=(n, columns))
@@ -234,8 +234,8 @@ def test_rows_that_would_fill_the_memory_are_not_written_out(family: str) -> Non
 
 
 @pytest.mark.parametrize("power", [1.1, 1.5, 1.9])
-def test_a_level_without_claims_has_a_coefficient_of_minus_infinity(power: float) -> None:
-    """As for counts."""
+def test_a_level_without_events_has_a_coefficient_of_minus_infinity(power: float) -> None:
+    """Separation of amounts is found as for counts."""
     rng = np.random.default_rng(0)
     claims, region = rng.poisson(0.4, 412), np.repeat(["a", "b", "c"], [200, 200, 12])
     y = np.where(region == "c", 0.0, rng.gamma(2.0 * np.maximum(claims, 1), 100.0) * (claims > 0))
@@ -267,7 +267,7 @@ def test_a_family_without_zeros_is_never_separated(power: float) -> None:
         (NegativeBinomial(2.0), "log", False),
     ],
 )
-def test_the_remedy_names_firth_only_where_it_is_one(family: Any, link: str, named: bool) -> None:
+def test_the_remedy_names_firth_only_if_it_applies(family: Any, link: str, named: bool) -> None:
     X = np.repeat([1.0, 0.0], 10)[:, None]
     remedy = finding_of(fitted(X, np.where(X[:, 0] == 1, 0, np.arange(20) % 2), family, link)).remedy
     assert ("firth" in remedy) == named

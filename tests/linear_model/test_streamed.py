@@ -46,7 +46,7 @@ def test_an_early_interruption_leaves_the_old_model(make: Callable[[], Any]) -> 
 
 
 @MODELS
-def test_a_certificate_of_some_chunks_is_not_published(make: Callable[[], Any]) -> None:
+def test_a_certificate_of_a_part_of_the_chunks_is_not_published(make: Callable[[], Any]) -> None:
     """The rows learnt so far may be on the correct side; those of the other chunks are unknown."""
     source, model = Stopped(X, Y, rows=20), make()
     source.after = 2

@@ -117,7 +117,7 @@ def fitted(model, *data, **parameters):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("device", DEVICES)
-def test_a_fit_to_tensors_is_one_to_arrays(name, dtype, device):
+def test_fits_to_tensors_and_arrays_agree(name, dtype, device):
     model, y, weight = task(name)
     X = columns().astype(dtype)
     Z, weights = (torch.as_tensor(part, device=device) for part in (X, weight))
@@ -160,7 +160,7 @@ def test_columns_far_from_zero_keep_their_digits(name):
 
 
 @pytest.mark.parametrize("name", ["ridge", "logistic", "poisson", "GLM bernoulli"])
-def test_every_kind_of_tensor_is_read(name):
+def test_every_kind_of_tensor_is_accepted(name):
     model, y, _ = task(name)
     X = np.round(4 * columns())
     expected = fitted(model, X, y).coef_
@@ -180,7 +180,7 @@ def test_every_kind_of_tensor_is_read(name):
 
 @pytest.mark.parametrize(("width", "classes"), [(320, 2), (60, 8), (1600, 2)])
 @pytest.mark.parametrize("device", DEVICES)
-def test_many_columns_are_fitted_by_gradients_alone(width, classes, device):
+def test_many_columns_are_fitted_by_gradients(width, classes, device):
     rng = np.random.default_rng(9)
     X, weight = rng.normal(size=(500, width)), rng.random(500)
     y = np.argmax(X[:, :classes] + rng.gumbel(size=(500, classes)), axis=1)
@@ -213,7 +213,7 @@ def test_offset_and_exposure_are_added():
 
 
 @pytest.mark.parametrize("family", ["poisson", "gaussian", "bernoulli", "categorical"])
-def test_the_figures_of_a_glm_are_those_of_arrays(family):
+def test_figures_of_a_glm_agree_with_arrays(family):
     response = {"poisson": counts, "gaussian": numbers, "bernoulli": two, "categorical": three}[family]
     X, y = columns(), response(np.random.default_rng(5), linear())
     arrays, given = GLM(family).fit(X, y), GLM(family).fit(torch.as_tensor(X), torch.as_tensor(y))
@@ -250,7 +250,7 @@ def test_separated_classes_are_reported_as_for_arrays(classes):
     )
 
 
-def test_firth_has_the_answer_of_arrays():
+def test_firth_agrees_with_arrays():
     X = np.arange(8.0)[:, None]
     y = (X[:, 0] > 3).astype(int)
     model = GLM("bernoulli", on_separation="firth")
@@ -283,7 +283,7 @@ def test_a_value_that_is_not_finite_is_named(name, value):
 
 
 @pytest.mark.parametrize("name", ["ridge", "logistic", "poisson", "GLM poisson"])
-def test_bad_input_has_the_errors_of_arrays(name):
+def test_invalid_input_gives_the_errors_of_arrays(name):
     model, y, weight = task(name)
     X = tensor(columns())
     model = fitted(model, X, tensor(y))
@@ -371,7 +371,7 @@ EDGES = {
 @pytest.mark.parametrize("name", ["ridge", "least squares", "logistic", "softmax", "poisson", "gamma", "GLM poisson"])
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_edges_have_the_answer_of_arrays(name, edge):
+def test_edge_cases_agree_with_arrays(name, edge):
     model, y, _ = task(name)
     X, y, weight = EDGES[edge](columns(), y)
     weights = None if weight is None else torch.as_tensor(weight)
@@ -388,7 +388,7 @@ def test_edges_have_the_answer_of_arrays(name, edge):
 
 
 @pytest.mark.parametrize(("name", "parameter"), [("ridge", "alpha"), ("softmax", "C"), ("poisson", "alpha")])
-def test_a_search_over_tensors_finds_what_one_over_arrays_does(name, parameter):
+def test_searches_over_tensors_and_arrays_agree(name, parameter):
     model, y, _ = task(name)
     search = GridSearchCV(model, {parameter: [0.01, 100.0]}, cv=3)
     arrays, given = clone(search).fit(columns(), y), clone(search).fit(torch.as_tensor(columns()), tensor(y))

@@ -32,7 +32,7 @@ def by_trials(star98: tuple[pd.DataFrame, pd.DataFrame], kind: str) -> tuple[GLM
 
 
 @pytest.mark.parametrize("kind", ["two columns", "trials in the family"])
-def test_star98_of_statsmodels(star98: tuple[pd.DataFrame, pd.DataFrame], kind: str) -> None:
+def test_star98_agrees_with_statsmodels(star98: tuple[pd.DataFrame, pd.DataFrame], kind: str) -> None:
     model, X, y = by_trials(star98, kind)
     theirs = sm.GLM(star98[1], sm.add_constant(X), family=sm.families.Binomial()).fit(tol=1e-12)
     ours, table = model.fit(X, y), summary(model, X, y)
@@ -63,7 +63,7 @@ def small() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-def test_coefficients_and_errors_are_those_of_the_trials_one_by_one(link: str) -> None:
+def test_coefficients_and_errors_agree_with_single_trials(link: str) -> None:
     X, Y = small()
     grouped, rows = GLM("binomial", link).fit(X, Y), np.repeat(np.arange(len(X)), Y.sum(axis=1))
     one_by_one = np.concatenate([[1] * k + [0] * failures for k, failures in Y])
@@ -82,7 +82,7 @@ def test_coefficients_and_errors_are_those_of_the_trials_one_by_one(link: str) -
 
 
 @pytest.mark.parametrize("covariance", ["model", "HC0", "HC1", "HC2", "HC3"])
-def test_weights_are_repeated_rows(covariance: str) -> None:
+def test_weights_are_equivalent_to_repetitions(covariance: str) -> None:
     X, Y = small()
     times = np.random.default_rng(1).integers(1, 4, len(X))
     repeated = np.repeat(np.arange(len(X)), times)
@@ -97,7 +97,7 @@ def test_weights_are_repeated_rows(covariance: str) -> None:
     assert_allclose(weighted.score(X, Y, sample_weight=times), plain.score(X[repeated], Y[repeated]))
 
 
-def test_rows_are_taken_apart_with_their_trials() -> None:
+def test_selected_rows_keep_their_trials() -> None:
     X, Y = small()
     folds = KFold(4)
     scores = cross_val_score(GLM("binomial"), X, Y, cv=folds)
@@ -113,7 +113,7 @@ def test_rows_are_taken_apart_with_their_trials() -> None:
         cross_val_score(GLM(Binomial(trials)), X, Y[:, 0], error_score="raise")
 
 
-def test_copies_files_and_pipelines(tmp_path: Any) -> None:
+def test_models_are_copied_saved_and_used_in_pipelines(tmp_path: Any) -> None:
     X, Y = small()
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 1] > 0, "u", "v")})
     pipeline = make_pipeline(TableFeatures(), GLM("binomial", penalty=L2(0.1))).fit(frame, Y)
@@ -127,7 +127,7 @@ def test_copies_files_and_pipelines(tmp_path: Any) -> None:
     assert loaded.family == model.family
 
 
-def test_invalid_counts_of_successes() -> None:
+def test_invalid_counts_of_successes_are_refused() -> None:
     X, Y = small()
     trials = Y.sum(axis=1)
     wrong: list[tuple[type[Exception], str, Any]] = [

@@ -13,7 +13,7 @@ from mercer.data.sources.memory import MemorySource
 from mercer.matrices.streamed import Responses, Survey, SurveySample
 
 
-def seen(chunk: Chunk) -> SurveySample:
+def sample_chunk(chunk: Chunk) -> SurveySample:
     return SurveySample(chunk.X, chunk.y, chunk.weight, chunk.offset)
 
 
@@ -28,6 +28,10 @@ def of_classes(survey: Survey) -> Responses:
 def streamed(X: Any, y: Any, *, rows: int, classes: bool = False, sample_rows: int | None = None) -> Any:
     """Observations with an intercept whose rows come from memory, `rows` at a time; the sample has `sample_rows`."""
     found = observe(
-        MemorySource(X, y, rows=rows), seen, of_classes if classes else of_numbers, labels=classes, intercept=True
+        MemorySource(X, y, rows=rows),
+        sample_chunk,
+        of_classes if classes else of_numbers,
+        labels=classes,
+        intercept=True,
     )
     return found if sample_rows is None else replace(found, sample=found.sample.some(sample_rows))

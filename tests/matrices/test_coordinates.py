@@ -1,4 +1,4 @@
-"""Working coordinates: near the data whatever its size, and nothing lost on the way there and back."""
+"""Working coordinates: close to the data at any scale, and without loss in either direction."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def column(mean: float, spread: float) -> np.ndarray:
     st.integers(0, 2**32),
     st.sampled_from([(), (2,)]),
 )
-def test_to_the_user_and_back_is_the_identity(X: np.ndarray, intercept: bool, seed: int, more: tuple[int, ...]) -> None:
+def test_to_user_and_from_user_cancel(X: np.ndarray, intercept: bool, seed: int, more: tuple[int, ...]) -> None:
     coordinates = Coordinates.of(X, intercept=intercept)
     w = np.random.default_rng(seed).normal(size=(coordinates.n_columns, *more))
     size = 1e-12 * np.abs(coordinates.shift / coordinates.scale).sum()
     np.testing.assert_allclose(coordinates.from_user(*coordinates.to_user(w)), w, rtol=1e-12, atol=1e-12 + size)
 
 
-def test_the_jacobian_is_that_of_to_user() -> None:
+def test_the_jacobian_agrees_with_to_user() -> None:
     coordinates = Coordinates.of(column(7.0, 3.0) @ [[1.0, 2.0]], intercept=True)
     w = np.array([1.0, -2.0, 0.5])
     np.testing.assert_allclose(coordinates.jacobian() @ w, np.append(*coordinates.to_user(w)))
@@ -53,7 +53,7 @@ def test_a_column_of_any_mean_and_spread_becomes_one_of_about_unit_size(mean: fl
 
 
 @pytest.mark.parametrize("value", [0.3, 1e8 + 0.1, -1e-150])
-def test_what_varies_by_rounding_alone_does_not_vary(value: float) -> None:
+def test_columns_that_vary_by_rounding_only_are_constant(value: float) -> None:
     X = np.where(np.arange(ROWS) % 2, value, np.nextafter(value, 1.0))[:, None]
     design = DenseDesign.of(X)
     products = design.gram(np.ones(ROWS))
@@ -86,14 +86,14 @@ def test_a_constant_column_is_exactly_zero_in_every_product(value: float) -> Non
 
 
 @pytest.mark.parametrize("value", [1.0, 1e150, 1e-150])
-def test_a_value_that_the_pilot_misses_is_found(value: float) -> None:
+def test_a_value_outside_the_pilot_sample_is_found(value: float) -> None:
     X = np.zeros((ROWS, 1))
     X[3] = value
     coordinates = Coordinates.of(X, intercept=True)
     assert 0.5 <= coordinates.scale[0] / value <= 2
 
 
-def test_values_that_are_not_finite_spoil_no_coordinate() -> None:
+def test_values_that_are_not_finite_do_not_affect_coordinates() -> None:
     X = column(1e8, 1.0)
     X[::7] = np.nan
     X[0] = np.inf
@@ -101,7 +101,7 @@ def test_values_that_are_not_finite_spoil_no_coordinate() -> None:
     assert np.isfinite([*coordinates.shift, *coordinates.scale]).all()
 
 
-def test_penalties_mean_the_same_in_working_coordinates() -> None:
+def test_penalties_are_equivalent_in_working_coordinates() -> None:
     coordinates = Coordinates.of(column(5.0, 3.0) @ [[1.0, 100.0]], intercept=True)
     penalty = Strengths(np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([0.5, -0.5]))
     coefficients = np.array([1.5, -2.5])

@@ -29,7 +29,7 @@ def test_a_column_far_from_zero_keeps_ten_digits(offset: float) -> None:
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e150])
-def test_products_of_very_small_and_large_numbers_neither_vanish_nor_overflow(size: float) -> None:
+def test_products_of_very_small_and_large_numbers_neither_underflow_nor_overflow(size: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 2)) * [1.0, size]
     design, same = DenseDesign.of(X), DenseDesign.of(X / [1.0, size])
@@ -43,7 +43,7 @@ def kind_of_tile(X: np.ndarray) -> type:
     return type(next(DenseDesign.of(X).tiles())[1])
 
 
-def test_numbers_near_zero_are_multiplied_where_they_lie() -> None:
+def test_numbers_near_zero_are_multiplied_without_a_copy() -> None:
     X = np.random.default_rng(0).normal(size=(100, 3))
     for same in (X, np.asfortranarray(X), X[::2], X[:, ::-1][:, ::-1], np.asfortranarray(X)[10:50, 1:]):
         assert kind_of_tile(same) is FoldedTile

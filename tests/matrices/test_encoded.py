@@ -1,4 +1,4 @@
-"""An encoded matrix is the array that it stands for, in every way but its size."""
+"""An encoded matrix behaves like the array it represents, except for its size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def expanded(draw: Any, least_rows: int = 0) -> tuple[Encoded, np.ndarray]:
 
 
 @given(expanded())
-def test_it_is_written_out_as_an_array_or_a_sparse_matrix(case: tuple[Encoded, np.ndarray]) -> None:
+def test_it_is_converted_to_an_array_or_a_sparse_matrix(case: tuple[Encoded, np.ndarray]) -> None:
     X, dense = case
     assert (X.shape, X.ndim, X.dtype, len(X)) == (dense.shape, 2, dense.dtype, len(dense))
     assert_array_equal(X.toarray(), dense)
@@ -53,7 +53,7 @@ def test_it_is_written_out_as_an_array_or_a_sparse_matrix(case: tuple[Encoded, n
 
 
 @given(expanded(least_rows=1), st.data())
-def test_rows_are_chosen_as_those_of_an_array(case: tuple[Encoded, np.ndarray], data: st.DataObject) -> None:
+def test_rows_are_indexed_like_those_of_an_array(case: tuple[Encoded, np.ndarray], data: st.DataObject) -> None:
     X, dense = case
     n = len(X)
     slices = st.slices(n)
@@ -68,7 +68,7 @@ def test_rows_are_chosen_as_those_of_an_array(case: tuple[Encoded, np.ndarray], 
     assert X[...] is X
 
 
-def test_entries_and_columns_are_chosen_as_those_of_an_array() -> None:
+def test_entries_and_columns_are_indexed_like_those_of_an_array() -> None:
     X = mixed()
     dense = X.toarray()
     assert X[3, 2] == dense[3, 2]
@@ -80,20 +80,20 @@ def test_entries_and_columns_are_chosen_as_those_of_an_array() -> None:
 
 
 @pytest.mark.parametrize("rows", [40, -41, [40], [[1, 2]], [0.5], [True] * 39, "a", (0, 0, 0)])
-def test_rows_that_are_not_there_are_refused(rows: Any) -> None:
+def test_rows_out_of_range_are_refused(rows: Any) -> None:
     with pytest.raises(IndexError):
         mixed()[rows]
 
 
 @given(expanded(), st.integers(0, 3))
-def test_products_write_nothing_out(case: tuple[Encoded, np.ndarray], k: int) -> None:
+def test_products_do_not_form_the_matrix(case: tuple[Encoded, np.ndarray], k: int) -> None:
     X, dense = case
     w = np.arange(1.0, 1 + dense.shape[1] * max(1, k)).reshape(dense.shape[1], *[k][: k > 0])
     assert_array_equal(X @ w, dense @ w)
 
 
 @given(expanded(), st.integers(0, 3))
-def test_so_do_products_with_the_transposed_matrix(case: tuple[Encoded, np.ndarray], k: int) -> None:
+def test_products_with_the_transpose_do_not_form_the_matrix(case: tuple[Encoded, np.ndarray], k: int) -> None:
     X, dense = case
     r = np.arange(1.0, 1 + len(dense) * max(1, k)).reshape(len(dense), *[k][: k > 0])
     assert X.T.shape == dense.T.shape
@@ -101,7 +101,7 @@ def test_so_do_products_with_the_transposed_matrix(case: tuple[Encoded, np.ndarr
     assert_array_equal(X.squared().T @ r, (dense**2).T @ r)
 
 
-def test_products_with_coefficients_of_another_number_are_refused() -> None:
+def test_products_with_the_wrong_number_of_coefficients_are_refused() -> None:
     with pytest.raises(ValueError, match=r"shape \(3,\) do not fit 12 columns"):
         mixed() @ np.ones(3)
     with pytest.raises(ValueError, match=r"shape \(12,\) do not fit 40 rows"):
@@ -109,14 +109,14 @@ def test_products_with_coefficients_of_another_number_are_refused() -> None:
 
 
 @given(expanded(), expanded())
-def test_blocks_stand_side_by_side(one: tuple[Encoded, np.ndarray], other: tuple[Encoded, np.ndarray]) -> None:
+def test_blocks_are_stacked_side_by_side(one: tuple[Encoded, np.ndarray], other: tuple[Encoded, np.ndarray]) -> None:
     n = min(len(one[0]), len(other[0]))
     blocks = [one[0][:n], other[1][:n], sparse.csr_matrix(other[1][:n])]
     assert_array_equal(Encoded.hstack(blocks).toarray(), np.hstack([one[1][:n], other[1][:n], other[1][:n]]))
 
 
 @given(expanded(least_rows=1), st.data())
-def test_rows_stand_below_each_other_in_parts_as_before(case: tuple[Encoded, np.ndarray], data: st.DataObject) -> None:
+def test_stacked_rows_keep_their_parts(case: tuple[Encoded, np.ndarray], data: st.DataObject) -> None:
     X, dense = case
     cut = data.draw(st.integers(0, len(X)))
     again = Encoded.vstack([X[:cut], X[cut:]])
@@ -124,7 +124,7 @@ def test_rows_stand_below_each_other_in_parts_as_before(case: tuple[Encoded, np.
     assert [str(part) for part in again.parts] == [str(part) for part in X.parts]
 
 
-def test_names_are_kept_where_all_have_them() -> None:
+def test_names_are_kept_if_all_blocks_have_them() -> None:
     named = Encoded.of([CodePart(np.array([0, 1]), 2)], names=["a", "b"])
     assert list(Encoded.hstack([named, named]).names) == ["a", "b", "a", "b"]
     assert list(named[:1].names) == ["a", "b"]
@@ -144,31 +144,31 @@ def test_names_are_kept_where_all_have_them() -> None:
         ([], r"parts have \[\] rows"),
     ],
 )
-def test_parts_that_do_not_fit_are_refused(parts: list[Part], words: str) -> None:
+def test_inconsistent_parts_are_refused(parts: list[Part], words: str) -> None:
     with pytest.raises(DataError, match=words):
         Encoded.of(parts)
 
 
-def test_names_that_do_not_fit_are_refused() -> None:
+def test_names_of_the_wrong_number_are_refused() -> None:
     with pytest.raises(DataError, match="2 names do not fit 12 columns"):
         Encoded.of(mixed().parts, names=["a", "b"])
     with pytest.raises(DataError, match="no block to join"):
         Encoded.hstack([])
 
 
-def test_counts_are_written_out_as_float64() -> None:
+def test_counts_are_converted_to_float64() -> None:
     X = Encoded.of([SparsePart(sparse.csr_matrix(np.eye(2, dtype=np.int32)))])
     assert X.tocsr().dtype == X.toarray().dtype == (X @ np.ones(2)).dtype == np.float64
 
 
-def test_places_that_are_stored_twice_are_added_up() -> None:
+def test_entries_stored_twice_are_added() -> None:
     twice = sparse.csr_matrix((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 2))
     X = Encoded.of([SparsePart(twice)])
     assert_array_equal(X.toarray(), [[3.0, 0.0]])
     assert twice.nnz == 2  # the matrix that was given stays as it was
 
 
-def test_what_has_no_room_is_refused_with_its_size_and_the_way_out() -> None:
+def test_a_matrix_that_does_not_fit_into_memory_is_refused_with_size_and_remedy() -> None:
     n, levels = 1_000_000, 1_000_000
     X = Encoded.of([CodePart(np.zeros(n, dtype=np.int32), levels)])
     with pytest.raises(TooLargeError, match=r"1,000,000 rows × 1,000,000 columns .* 8e\+03 GB.*X\.tocsr\(\).*hashed"):
@@ -177,12 +177,12 @@ def test_what_has_no_room_is_refused_with_its_size_and_the_way_out() -> None:
     assert X.tocsr().nnz == n
 
 
-def test_there_is_no_array_without_a_copy() -> None:
+def test_an_array_without_a_copy_is_refused() -> None:
     with pytest.raises(ValueError, match="not stored as one array"):
         np.asarray(mixed(), copy=False)
 
 
-def test_it_is_pickled_and_shown_by_its_parts() -> None:
+def test_pickle_and_repr_use_the_parts() -> None:
     X = mixed()
     assert_array_equal(pickle.loads(pickle.dumps(X)).toarray(), X.toarray())
     assert repr(X) == "Encoded(40 rows × 12 columns: 2 of numbers, 3 of levels, 3 sparse, 4 of levels)"
@@ -214,7 +214,7 @@ def in_data_units(design: Design, n_columns: int) -> np.ndarray:
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("chosen", [(0,), (1, 3), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2, 3), (3, 0)])
-def test_parts_become_a_design_in_the_order_of_the_columns(chosen: tuple[int, ...], intercept: bool) -> None:
+def test_parts_give_a_design_in_the_order_of_the_columns(chosen: tuple[int, ...], intercept: bool) -> None:
     X, more = (Encoded.of([source.parts[j] for j in chosen]) for source in (mixed(), mixed(1, 7)))
     design, terms = design_of(X, intercept=intercept)
     assert_allclose(in_data_units(design, X.shape[1]), X.toarray(), rtol=0, atol=1e-12)
@@ -235,7 +235,7 @@ def test_codes_stay_codes_and_numbers_are_not_copied() -> None:
     assert isinstance(design_of(Encoded.of([X.parts[2]]), intercept=False)[0], SparseDesign)
 
 
-def test_rows_are_read_in_the_coordinates_of_a_fit_to_an_array() -> None:
+def test_encoded_rows_are_read_in_the_coordinates_of_a_fit_to_an_array() -> None:
     X, w = mixed(), np.arange(13.0)
     _, terms = design_of(X.toarray())
     assert_allclose(terms.design(X).times(w), terms.design(X.toarray()).times(w), rtol=1e-12)
@@ -259,7 +259,7 @@ def test_rows_of_other_columns_are_refused() -> None:
         terms.design(Encoded.of([CodePart(np.array([0]), 1)]))
 
 
-def test_the_first_entry_that_is_wrong_is_found() -> None:
+def test_the_first_invalid_entry_is_found() -> None:
     X = mixed()
     X.parts[0].X[7, 1] = np.nan
     assert X.first_where(np.isnan)[:2] == (7, 1)

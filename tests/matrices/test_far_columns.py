@@ -26,14 +26,14 @@ def away(offset: float) -> np.ndarray:
     return X
 
 
-def test_which_columns_are_far() -> None:
+def test_columns_far_from_zero_are_recognised() -> None:
     X = np.column_stack([away(1e6), np.ones(300), np.zeros(300), 1e9 + 1e-7 * Z[:, 0]])
     assert far_columns(sparse.csr_array(X)).tolist() == [1, 3]  # constant columns are as good as they are
     assert far_columns(sparse.csr_array(X[:0])).tolist() == []
     assert far_columns(sparse.csr_array(away(10.0))).tolist() == []
 
 
-def test_places_stored_twice_count_as_their_sum() -> None:
+def test_entries_stored_twice_count_as_their_sum() -> None:
     X = sparse.csr_array(away(1e8))
     twice = sparse.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), X.indptr * 2), shape=X.shape)
     assert far_columns(twice).tolist() == [1, 3]
@@ -42,9 +42,9 @@ def test_places_stored_twice_count_as_their_sum() -> None:
     np.testing.assert_allclose(GLM("bernoulli").fit(twice, Y).coef_, expected, rtol=1e-6)
 
 
-def test_a_few_values_that_differ_are_enough() -> None:
+def test_a_few_different_values_suffice() -> None:
     X = np.full((20_000, 1), 1e8)
-    X[2900:3100] += 1.0  # none of the rows that tell whether there are zeros
+    X[2900:3100] += 1.0  # none of the rows sampled to find zeros
     assert len(np.unique(X[np.linspace(0, 19_999, 64).astype(int)])) == 1
     assert far_columns(sparse.csr_array(X)).tolist() == [0]
 
@@ -63,7 +63,7 @@ def test_a_row_with_a_zero_is_shifted_like_the_others() -> None:
 
 @pytest.mark.parametrize("chunks", [False, True])
 @pytest.mark.parametrize("beside", ["numbers", "codes"])
-def test_sparse_columns_beside_others(beside: str, chunks: bool) -> None:
+def test_sparse_columns_together_with_far_columns(beside: str, chunks: bool) -> None:
     codes = np.arange(300) % 3
     numbers = beside == "numbers"
     part: Any = NumberPart(Z[:, :1] + 5) if numbers else CodePart(codes, 3)
@@ -74,7 +74,7 @@ def test_sparse_columns_beside_others(beside: str, chunks: bool) -> None:
     np.testing.assert_allclose(fitted.predict_proba(X), expected.predict_proba(X.toarray()), rtol=1e-4)
 
 
-def test_rows_of_a_fit_are_read_as_they_were() -> None:
+def test_new_rows_use_the_shifts_of_the_fit() -> None:
     known = Coordinates(np.array([0.0, -1e8, 0.0, 1e8]), np.ones(4), intercept=True)
     for rows in (slice(0, 300), slice(7, 8)):
         X = sparse.csr_array(away(1e8)[rows])
@@ -103,7 +103,7 @@ def test_without_an_intercept_nothing_is_shifted() -> None:
         GLM("bernoulli"),
     ],
 )
-def test_fits_are_those_of_an_array(model: Any, offset: float) -> None:
+def test_fits_agree_with_those_of_an_array(model: Any, offset: float) -> None:
     X = sparse.csr_array(away(offset))
     expected = model.fit(away(offset), Y).coef_.copy()
     assert np.abs(expected).max() > 0.2

@@ -26,7 +26,7 @@ def working(case: Expanded) -> np.ndarray:
 
 @given(any_design(), st.integers(0, 2**32), st.sampled_from([(), (3,)]))
 @settings(max_examples=150)
-def test_products_are_those_of_the_matrix(case: Expanded, seed: int, more: tuple[int, ...]) -> None:
+def test_products_agree_with_the_matrix(case: Expanded, seed: int, more: tuple[int, ...]) -> None:
     design, X, rng = case.design, working(case), np.random.default_rng(seed)
     assert (design.n_rows, design.n_columns) == X.shape
     w, r, h = rng.normal(size=(X.shape[1], *more)), rng.normal(size=(len(X), *more)), rng.normal(size=len(X))
@@ -41,7 +41,7 @@ def test_products_are_those_of_the_matrix(case: Expanded, seed: int, more: tuple
 
 @given(any_design(), st.data())
 @settings(max_examples=60)
-def test_rows_and_take_are_those_of_the_matrix(case: Expanded, data: st.DataObject) -> None:
+def test_rows_and_take_agree_with_the_matrix(case: Expanded, data: st.DataObject) -> None:
     X, n = working(case), len(case.matrix)
     start, stop = sorted((data.draw(st.integers(0, n)), data.draw(st.integers(0, n))))
     chosen = np.array(data.draw(st.lists(st.integers(0, n - 1), max_size=9)), dtype=np.int64)
@@ -55,7 +55,7 @@ def test_rows_and_take_are_those_of_the_matrix(case: Expanded, data: st.DataObje
 
 @given(any_design(), st.integers(0, 2**32))
 @settings(max_examples=60)
-def test_working_coefficients_predict_what_the_users_do(case: Expanded, seed: int) -> None:
+def test_working_coefficients_and_user_coefficients_give_the_same_predictions(case: Expanded, seed: int) -> None:
     coordinates, rng = case.design.coordinates, np.random.default_rng(seed)
     w = rng.normal(size=case.design.n_columns)
     coefficients, intercept = coordinates.to_user(w)
@@ -81,7 +81,7 @@ def large_designs() -> dict[str, Design]:
 
 
 @pytest.mark.parametrize("name", ["dense", "sparse", "codes", "mixed"])
-def test_blocks_and_threads_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_and_threads_give_identical_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_threads, "available_cores", lambda: 4)
     design = large_designs()[name]
     assert len(design.blocks()) > 1
@@ -101,7 +101,7 @@ def test_blocks_and_threads_change_no_bit(name: str, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("name", ["dense", "sparse", "mixed"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_value_that_is_not_finite_shows_in_every_product(name: str, value: float) -> None:
+def test_a_value_that_is_not_finite_affects_every_product(name: str, value: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 3))
     X[17, 1] = value
@@ -128,7 +128,7 @@ def test_a_gram_matrix_too_large_to_form_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["dense", "sparse", "codes", "mixed"])
-def test_coefficients_that_do_not_fit_are_refused(name: str) -> None:
+def test_coefficients_of_wrong_shape_are_refused(name: str) -> None:
     design = large_designs()[name]
     for size in (design.n_columns - 1, design.n_columns + 1):
         with pytest.raises(ValueError, match=f"{size} coefficients do not fit {design.n_columns} columns"):
@@ -142,7 +142,7 @@ def test_no_rows_have_products_of_zero() -> None:
     np.testing.assert_array_equal(design.gram(np.zeros(0)), np.zeros((3, 3)))
 
 
-def test_a_first_level_that_is_dropped_has_no_column_in_what_designs_are_compared_with() -> None:
+def test_a_dropped_first_level_has_no_column_in_the_reference_matrix() -> None:
     np.testing.assert_array_equal(one_hot([np.array([1])], [2], drop_first=True), [[1.0]])
 
 

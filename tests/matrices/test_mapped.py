@@ -1,4 +1,4 @@
-"""Rows seen through a feature map: products by tiles are those of the features written out."""
+"""Mapped rows: products by tiles agree with explicit features."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def in_memory(design: MappedDesign) -> MappedDesign:
     return design.swept_and_kept(np.zeros((design.n_columns, 1)), lambda rows, eta: eta)[0]
 
 
-def test_products_are_those_of_the_features_written_out(design: Any) -> None:
+def test_products_agree_with_explicit_features(design: Any) -> None:
     mapped_rows, Z = design
     w = RNG.normal(size=(Z.shape[1], 2))
     h = RNG.uniform(0.1, 1, size=(len(Z), 2))
@@ -90,7 +90,7 @@ def test_the_curvature_of_classes_mixes_outputs(design: Any) -> None:
 
 @pytest.mark.parametrize("rough", [False, True])
 @pytest.mark.parametrize("kept", [False, True])
-def test_some_rows_by_their_numbers(design: Any, rough: bool, kept: bool) -> None:
+def test_rows_are_selected_by_number(design: Any, rough: bool, kept: bool) -> None:
     mapped_rows, Z = with_options(design[0], single_from=0 if rough else np.inf), design[1]
     mapped_rows = in_memory(mapped_rows) if kept else mapped_rows
     some = np.sort(RNG.choice(len(Z), 90, replace=False))
@@ -101,7 +101,7 @@ def test_some_rows_by_their_numbers(design: Any, rough: bool, kept: bool) -> Non
     close(mapped_rows.gram(h, some, exactly=True), wanted, 1e-10)
 
 
-def test_of_rows_kept_as_float32_few_are_still_the_right_ones(design: Any) -> None:
+def test_rows_selected_from_stored_float32_tiles_are_correct(design: Any) -> None:
     """A sample so small that it is computed in float64, though the tiles in memory are of float32."""
     mapped_rows, Z = with_options(design[0], single_from=0), design[1]
     kept = with_options(in_memory(mapped_rows), single_from=np.inf)
@@ -138,7 +138,7 @@ def test_rows_may_be_sparse_of_float32_or_texts() -> None:
     assert design.take(np.array([4, 5])).n_rows == 2
 
 
-def test_tiles_are_kept_where_there_is_room(design: Any) -> None:
+def test_tiles_are_kept_if_memory_permits(design: Any) -> None:
     mapped_rows, Z = design
     kept = in_memory(mapped_rows)
     assert isinstance(kept.tiles, KeptTiles)

@@ -1,4 +1,4 @@
-"""Rows of tensors seen through a map: products are those of the features written out."""
+"""Mapped rows of tensors: products agree with explicit features."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def design_of(kind, rows=T, **options):
 
 
 @pytest.mark.parametrize("kind", ["fourier", "eigenvalues", "triangle", "kernels"])
-def test_products_are_those_of_the_features_written_out(kind):
+def test_products_agree_with_explicit_features(kind):
     design = design_of(kind, **({"max_factored": 0} if kind == "kernels" else {}))
     Z = np.column_stack([design.rows(slice(None)).numpy(), np.ones(len(X))])
     w, h = RNG.normal(size=(design.n_columns, 2)), RNG.uniform(size=(len(X), 2))
@@ -60,6 +60,6 @@ def test_float32_with_jitter():
     assert not design_of("kernels", T).is_single
 
 
-def test_a_factor_of_landmarks_that_are_twice_there():
+def test_a_factor_of_duplicate_landmarks():
     L = landmark_factor(KERNEL, torch.cat([T[:10], T[:10]])).numpy()
     np.testing.assert_allclose(L @ L.T, np.tile(KERNEL(X[:10]), (2, 2)), atol=1e-10)

@@ -13,7 +13,7 @@ from mercer.matrices.observations import OnePass
 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 60), intercept=st.booleans())
-def test_products_of_the_data_become_those_of_the_design(seed: int, n: int, intercept: bool) -> None:
+def test_products_of_the_data_give_those_of_the_design(seed: int, n: int, intercept: bool) -> None:
     rng = np.random.default_rng(seed)
     design = DenseDesign.of(rng.normal(size=(n, 3)) + 2, intercept=intercept)
     rows = OnePass.of(design)
@@ -25,7 +25,7 @@ def test_products_of_the_data_become_those_of_the_design(seed: int, n: int, inte
     np.testing.assert_allclose(product, design.transposed_times(r), atol=1e-9)
 
 
-def test_only_data_that_loops_are_compiled_for_are_read_in_one_pass() -> None:
+def test_only_data_with_compiled_loops_are_read_in_one_pass() -> None:
     X = np.random.default_rng(0).normal(size=(50, 3))
     assert OnePass.of(DenseDesign.of(X)) is not None
     assert OnePass.of(DenseDesign.of(X.astype(np.float32))) is not None

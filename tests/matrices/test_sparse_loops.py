@@ -18,7 +18,7 @@ def test_pairs_are_half_of_the_products() -> None:
         np.testing.assert_allclose(pairs + pairs.T, X.T @ (every[:, None] * X))
 
 
-def test_rows_of_weight_zero_have_a_say_only_if_every_row_has() -> None:
+def test_rows_of_weight_zero_are_skipped_unless_all_rows_count() -> None:
     indptr, indices = np.array([0, 1, 2], dtype=np.int32), np.array([0, 0], dtype=np.uint32)
     for every in (False, True):
         pairs = np.zeros((1, 1))

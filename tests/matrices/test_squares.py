@@ -31,7 +31,7 @@ def designs(n: int, rng: np.random.Generator) -> dict[str, Design]:
 @pytest.mark.parametrize("name", designs(1, np.random.default_rng()))
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 60))
-def test_they_are_the_diagonal(name: str, seed: int, n: int) -> None:
+def test_column_squares_agree_with_the_diagonal_of_the_gram_matrix(name: str, seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     design, h = designs(n, rng)[name], rng.uniform(size=n)
     diagonal = design.gram(h).diagonal()

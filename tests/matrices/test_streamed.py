@@ -1,4 +1,4 @@
-"""Streamed observations answer what solvers ask as those in memory do."""
+"""Streamed observations have the interface of observations in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mercer.families.response import Response
 from mercer.matrices import DenseDesign, Observations
 from mercer.matrices.streamed import Responses, Survey
 from mercer.stats.quadratic import QuadraticExpansion
-from tests.matrices._streamed import of_numbers, seen
+from tests.matrices._streamed import of_numbers, sample_chunk
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -32,7 +32,7 @@ def of_labels(survey: Survey) -> Responses:
 def streamed(labels: bool) -> Any:
     y = LABELS if labels else COUNTS
     source = MemorySource(X, y, W, OFFSET, rows=70)
-    return observe(source, seen, of_labels if labels else of_numbers, labels=labels, intercept=True)
+    return observe(source, sample_chunk, of_labels if labels else of_numbers, labels=labels, intercept=True)
 
 
 def held(labels: bool, coordinates: Any) -> Observations:
@@ -42,7 +42,7 @@ def held(labels: bool, coordinates: Any) -> Observations:
 
 
 @pytest.mark.parametrize("labels", [False, True])
-def test_they_answer_what_solvers_ask(labels: bool) -> None:
+def test_streamed_problems_have_the_interface_of_problems_in_memory(labels: bool) -> None:
     mine = streamed(labels)
     theirs = held(labels, mine.design.coordinates)
     assert len(mine) == len(theirs)
@@ -60,7 +60,7 @@ def test_they_answer_what_solvers_ask(labels: bool) -> None:
     np.testing.assert_allclose(one.hessian, other.hessian, rtol=1e-10, atol=1e-10)
 
 
-def test_all_rows_are_at_hand_where_they_are_few() -> None:
+def test_few_rows_are_sampled_completely() -> None:
     mine = streamed(labels=False)
     sample = mine.some(10_000)
     assert len(sample) == 300
@@ -76,7 +76,7 @@ def test_without_columns_there_is_an_intercept_alone() -> None:
     assert sums.gradient[0] == pytest.approx(W @ (mean - COUNTS))
 
 
-def test_responses_take_the_type_that_is_asked_for() -> None:
+def test_responses_have_the_requested_type() -> None:
     mine = streamed(labels=True)
     chunk = next(iter(mine.source))
     assert mine.prepare(chunk).y.dtype == np.float64

@@ -32,7 +32,7 @@ def surveyed(X: Any, y: np.ndarray, weight: np.ndarray | None, drawing: Sampling
 
 
 @pytest.mark.parametrize("size", [7, 50, 200])
-def test_sums_and_labels(size: int) -> None:
+def test_sums_and_labels_are_collected(size: int) -> None:
     found = surveyed(X, Y, W, LABELS, size)
     assert (found.rows, found.heavy, found.weight) == (200, np.count_nonzero(W), W.sum())
     np.testing.assert_array_equal(found.labels, ["a", "b", "c"])
@@ -49,12 +49,12 @@ def test_numbers_are_added_up() -> None:
     assert surveyed(X, W, W, SamplingPlan(10, 1.0, labels=False), 30).response == pytest.approx(W @ W)
 
 
-def test_a_share_of_the_rows_is_drawn() -> None:
+def test_a_share_of_the_rows_is_sampled() -> None:
     sample = surveyed(X, Y, None, SamplingPlan(1000, 0.25, labels=True), 40).sample
     assert 25 < len(sample) < 75
 
 
-def test_coordinates_know_columns_that_vary_nowhere_but_at_the_end() -> None:
+def test_coordinates_include_columns_that_vary_only_in_the_last_rows() -> None:
     rare = np.zeros((200, 2))
     rare[-1, 0], rare[:, 1] = 1e6, 3.0
     found = surveyed(rare, Y, None, SamplingPlan(20, 0.1, labels=True), 20)
@@ -80,14 +80,14 @@ def test_encoded_numbers_are_shifted_and_codes_are_not() -> None:
     assert made.shift[3] == pytest.approx(1e8, abs=1.0)
 
 
-def test_levels() -> None:
+def test_levels_are_collected() -> None:
     both = SurveyLevels((), ("b", "a")).merge(SurveyLevels((), ("c", "a")))
     assert both.in_order() == ("a", "b", "c")
     assert SurveyLevels(("s", "m", "l"), ("l",)).merge(SurveyLevels(("s", "m", "l"), ("s",))).in_order() == ("s", "l")
     assert SurveyLevels((), ("b", 1)).in_order() == (1, "b")
 
 
-def test_tables_are_taken_apart() -> None:
+def test_tables_are_split_into_parts() -> None:
     table = Table.of(pa.table({"n": X[:, 0], "city": Y}))
     found = Survey.of(SurveySample(table, W, None, None), SamplingPlan(1000, 1.0, labels=False))
     assert found.levels == (SurveyLevels((), ("a", "b", "c")),)
@@ -97,7 +97,7 @@ def test_tables_are_taken_apart() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_what_is_not_finite_is_refused(value: float) -> None:
+def test_values_that_are_not_finite_are_refused(value: float) -> None:
     with pytest.raises(NonFiniteError, match="X holds values that are not finite"):
         Survey.of(SurveySample(np.array([[1.0], [value]]), Y[:2], None, None), LABELS)
     with pytest.raises(NonFiniteError, match="X holds values that are not finite"):
@@ -121,7 +121,7 @@ def test_a_number_that_is_not_finite_is_found_wherever_it_is(value: float, row: 
         surveyed(spoilt, Y, None, LABELS, 200)
 
 
-def test_the_ends_of_columns() -> None:
+def test_extremes_of_columns_are_collected() -> None:
     found = surveyed(np.asfortranarray(X.astype(np.float32)), Y, None, LABELS, 60)
     np.testing.assert_array_equal(found.lowest, X.astype(np.float32).min(axis=0))
     np.testing.assert_array_equal(found.highest, X.astype(np.float32).max(axis=0))

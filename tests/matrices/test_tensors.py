@@ -28,7 +28,7 @@ def columns(seed: int) -> np.ndarray:
 
 @given(seed=st.integers(0, 99), intercept=st.booleans(), single=st.booleans(), chunk=st.sampled_from([1, 7, 1000]))
 @settings(max_examples=30)
-def test_products_are_those_of_the_array(seed, intercept, single, chunk):
+def test_products_agree_with_the_array(seed, intercept, single, chunk):
     X = columns(seed).astype(np.float32 if single else np.float64)
     rng = np.random.default_rng(seed)
     with pytest.MonkeyPatch.context() as patch:
@@ -56,7 +56,7 @@ def _tensor(X, intercept):
     return TensorDesign.of(torch.as_tensor(X), intercept=intercept)
 
 
-def test_rows_are_chosen_as_those_of_arrays():
+def test_rows_are_indexed_like_those_of_arrays():
     X = columns(0)
     design, places = _tensor(X, True), np.array([3, 1, 50])
     np.testing.assert_array_equal(design.take(places).X.numpy(), X[places])
@@ -64,21 +64,21 @@ def test_rows_are_chosen_as_those_of_arrays():
     assert len(design.blocks()) == 1
 
 
-def test_what_is_one_number_per_row_is_a_tensor_and_per_column_an_array():
+def test_results_per_row_are_tensors_and_results_per_column_arrays():
     design = _tensor(columns(1).astype(np.float32), True)
     assert design.times(np.zeros(5)).dtype == torch.float64
     assert isinstance(design.transposed_times(np.ones(60)), np.ndarray)
     assert isinstance(design.gram(np.ones(60)), np.ndarray)
 
 
-def test_a_column_that_is_constant_in_the_pilot_is_looked_at_in_full():
+def test_a_column_constant_in_the_pilot_sample_is_checked_in_full():
     X = np.zeros((5000, 2))
     X[4321, 1] = 3.0
     arrays, given = _dense(X, True), _tensor(X, True)
     np.testing.assert_array_equal(arrays.coordinates.scale, given.coordinates.scale)
 
 
-def test_observations_average_and_count_as_those_of_arrays():
+def test_sums_and_means_of_observations_agree_with_arrays():
     X, rng = columns(2), np.random.default_rng(2)
     codes, weight = rng.integers(0, 3, 60), rng.random(60)
     arrays = Observations(_dense(X, True), codes, weight)
@@ -97,7 +97,7 @@ def test_other_lengths_are_refused():
         _tensor(columns(0), True).times(np.zeros(3))
 
 
-def test_where_a_card_is_full_chunks_are_smaller_and_at_last_there_is_an_error(monkeypatch):
+def test_full_device_memory_gives_smaller_chunks_and_finally_an_error(monkeypatch):
     X, most = columns(0), 10
     plain, sizes = TensorDesign._tile, []
 
@@ -120,7 +120,7 @@ def test_where_a_card_is_full_chunks_are_smaller_and_at_last_there_is_an_error(m
 @card
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("width", [1, 5, 40, 130, 700, 3000])
-def test_on_a_card_products_are_those_of_the_array(dtype, width):
+def test_products_on_a_device_agree_with_the_array(dtype, width):
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(1003, width)) + rng.choice([0.0, 3.0, 1e4], size=width)).astype(dtype)
     for intercept in (True, False):

@@ -53,7 +53,7 @@ def framed(request: pytest.FixtureRequest) -> Callable[[pd.DataFrame], Any]:
 
 
 @pytest.mark.parametrize("drop_first", [True, False])
-def test_a_frame_is_the_design_of_its_one_hot_matrix(framed: Callable[[pd.DataFrame], Any], drop_first: bool) -> None:
+def test_a_frame_agrees_with_its_one_hot_matrix(framed: Callable[[pd.DataFrame], Any], drop_first: bool) -> None:
     frame = people()
     design, terms = design_of(framed(frame), drop_first=drop_first)
     X = expanded(frame, drop_first=drop_first)
@@ -72,7 +72,7 @@ def test_coefficients_have_names_in_the_order_of_the_columns(framed: Callable[[p
     assert terms.names[1:4] == ("city[Bonn]", "city[Kiel]", "city[Ulm]")
 
 
-def test_numbers_are_read_where_they_lie() -> None:
+def test_numbers_are_read_without_a_copy() -> None:
     X = np.random.default_rng(0).normal(size=(10, 3))
     for held in (X, np.asfortranarray(X), pd.DataFrame(X, columns=list("abc"))):
         design, terms = design_of(held)
@@ -82,7 +82,7 @@ def test_numbers_are_read_where_they_lie() -> None:
     assert design_of(X)[1].names == ("x0", "x1", "x2")
 
 
-def test_what_a_design_is_made_of() -> None:
+def test_designs_have_the_expected_parts() -> None:
     X = sparse.csr_array(np.eye(3))
     assert isinstance(design_of(X, intercept=False)[0], SparseDesign)
     design, terms = design_of(X)
@@ -117,7 +117,7 @@ def test_columns_are_found_by_name() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 30])
-def test_a_level_never_seen_is_named(framed: Callable[[pd.DataFrame], Any], size: int) -> None:
+def test_an_unseen_level_is_named(framed: Callable[[pd.DataFrame], Any], size: int) -> None:
     frame = people()
     _, terms = design_of(framed(frame))
     new = frame[:size].assign(city=["Bon"] * size)
@@ -176,7 +176,7 @@ def test_dates_are_refused_with_a_remedy() -> None:
         design_of(frame)
 
 
-def test_levels_of_several_types_keep_apart() -> None:
+def test_levels_of_several_types_are_distinguished() -> None:
     mixed = pd.DataFrame({"a": pd.Series([1, "1", 2.5, 1], dtype=object)})
     design, terms = design_of(mixed, drop_first=False, intercept=False)
     assert terms.names == ("a[1]", "a[1]", "a[2.5]")  # the number 1, the string, 2.5
@@ -184,6 +184,6 @@ def test_levels_of_several_types_keep_apart() -> None:
     np.testing.assert_array_equal(terms.design(mixed).dense(), design.dense())
 
 
-def test_what_is_no_table_is_refused() -> None:
+def test_input_that_is_not_a_table_is_refused() -> None:
     with pytest.raises(DataError, match="Expected 2D array, got 1D array instead"):
         design_of(np.zeros(3))

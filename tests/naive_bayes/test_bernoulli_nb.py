@@ -1,4 +1,4 @@
-"""BernoulliNB: thresholds, missing values, and absence that speaks."""
+"""BernoulliNB: thresholds, missing values, and the evidence of absent columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_values_above_the_threshold_are_present(data, threshold):
 
 
 @pytest.mark.parametrize("threshold", [0.0, 1.5])
-def test_a_sparse_matrix_means_its_dense_self(data, threshold):
+def test_a_sparse_matrix_agrees_with_a_dense_one(data, threshold):
     X, y = data
     X = np.where(np.abs(X) > 1, X, 0.0)
     dense, sparse = BernoulliNB(binarize=threshold).fit(X, y), BernoulliNB(binarize=threshold).fit(sp.csc_array(X), y)
@@ -35,7 +35,7 @@ def test_a_sparse_matrix_means_its_dense_self(data, threshold):
     np.testing.assert_allclose(sparse.predict_proba(sp.csr_matrix(X)), dense.predict_proba(X), rtol=1e-12)
 
 
-def test_entries_stored_twice_are_added_before_they_are_compared():
+def test_entries_stored_twice_are_added_before_comparison_with_the_threshold():
     X = sp.csr_matrix(([0.6, 0.6, 0.6], [0, 0, 0], [0, 2, 3]), shape=(2, 1))
     assert X.nnz == 3
     model = BernoulliNB(binarize=1.0).fit(X, [0, 1])
@@ -51,7 +51,7 @@ def test_data_of_zeros_and_ones_need_no_threshold(data):
     )
 
 
-def test_shares_between_zero_and_one_are_taken_as_such(rng):
+def test_shares_between_zero_and_one_are_used_as_probabilities(rng):
     X, y = rng.random((50, 4)), rng.integers(2, size=50)
     ours, theirs = BernoulliNB(binarize=None).fit(X, y), Reference(binarize=None).fit(X, y)
     np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-11)
@@ -63,7 +63,7 @@ def test_without_a_threshold_other_values_are_refused_by_name(kind):
         BernoulliNB(binarize=None).fit(kind([[0, 3], [1, 0]]), [0, 1])
 
 
-def test_probabilities_near_one_keep_their_digits_when_absent():
+def test_probabilities_near_one_keep_the_digits_of_their_complement():
     """1 − p is fitted to the absences, not computed from p."""
     X, y = np.ones((1000, 1)), np.arange(1000) % 2
     model = BernoulliNB(alpha=1e-10, class_prior=[0.5, 0.5]).fit(X, y)
@@ -96,7 +96,7 @@ def test_a_column_that_a_class_always_has_makes_its_absence_impossible(sparse):
     np.testing.assert_array_equal(np.isneginf(model.predict_joint_log_proba(rows)), [[0, 1], [1, 0], [0, 0]])
 
 
-def test_infinity_is_refused_although_it_is_above_every_threshold(data):
+def test_infinity_is_refused_even_with_a_threshold(data):
     X, y = data
     spoilt = X.copy()
     spoilt[3, 1] = np.inf
@@ -106,7 +106,7 @@ def test_infinity_is_refused_although_it_is_above_every_threshold(data):
 
 
 @pytest.mark.parametrize("threshold", [None, 0.0, 2.5])
-def test_samples_are_taken_for_present_by_the_threshold(data, threshold):
+def test_a_fit_to_samples_with_the_threshold_recovers_the_model(data, threshold):
     X, y = (data[0] > 0) * 3.0 if threshold else data[0] > 0, data[1]
     model = BernoulliNB(binarize=threshold).fit(X, y)
     drawn, classes = model.sample(20_000, random_state=0)
@@ -115,15 +115,15 @@ def test_samples_are_taken_for_present_by_the_threshold(data, threshold):
 
 
 @pytest.fixture
-def ones_with_holes(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def binary_rows_with_gaps(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Columns that are always there, where they are not missing, and weights that add up differently without holes."""
     X = np.where(rng.random((60, 8)) < 0.3, np.nan, 1.0)
     return X, np.arange(60) % 2, rng.random(60)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-def test_what_is_always_there_is_certain_whatever_the_weights(ones_with_holes, kind):
-    X, y, weight = ones_with_holes
+def test_a_column_that_is_always_present_is_certain_for_any_weights(binary_rows_with_gaps, kind):
+    X, y, weight = binary_rows_with_gaps
     model = BernoulliNB(alpha=0.0).fit(kind(X), y, weight)
     assert (np.exp(model.feature_log_prob_) <= 1).all()
     assert np.isneginf(model.predict_joint_log_proba(np.zeros((1, 8)))).all()
@@ -131,8 +131,8 @@ def test_what_is_always_there_is_certain_whatever_the_weights(ones_with_holes, k
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-def test_rows_of_what_is_always_there_can_be_forgotten(ones_with_holes, kind):
-    X, y, weight = ones_with_holes
+def test_rows_with_columns_that_are_always_present_can_be_forgotten(binary_rows_with_gaps, kind):
+    X, y, weight = binary_rows_with_gaps
     for gone in range(1, 40):
         left = BernoulliNB().fit(kind(X), y, weight).forget(kind(X[:gone]), y[:gone], weight[:gone])
         alone = BernoulliNB().fit(kind(X[gone:]), y[gone:], weight[gone:])
@@ -153,10 +153,10 @@ def test_single_precision_is_compared_in_single_precision(kind):
     np.testing.assert_array_equal(ours.feature_count_, theirs.feature_count_)
 
 
-def test_models_of_other_thresholds_are_not_merged(data):
+def test_models_with_different_thresholds_are_not_merged(data):
     with pytest.raises(MergeError, match=r"thresholds: binarize=0\.0 and 1\.5"):
         BernoulliNB().fit(*data).merge(BernoulliNB(binarize=1.5).fit(*data))
 
 
-def test_no_rows_can_be_drawn_too(data):
+def test_zero_rows_can_be_sampled(data):
     assert BernoulliNB().fit(sp.csr_matrix(data[0]), data[1]).sample(0)[0].shape == (0, 6)

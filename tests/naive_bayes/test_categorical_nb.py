@@ -1,4 +1,4 @@
-"""CategoricalNB: categories that come, go, are missing or were never seen."""
+"""CategoricalNB: categories that appear later, disappear, are missing or unseen."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_fractions_are_cut_off_as_in_scikit_learn(data, rng):
         ([0.5, 1.5, 2.5], "^'min_categories' should have integral"),
     ],
 )
-def test_bad_numbers_of_categories_are_refused_with_scikit_learns_sentence_first(data, min_categories, message):
+def test_invalid_numbers_of_categories_are_refused_with_the_message_of_scikit_learn(data, min_categories, message):
     with pytest.raises(ValueError, match=message):
         CategoricalNB(min_categories=min_categories).fit(*data)
 
@@ -76,7 +76,7 @@ def test_missing_categories_are_integrated_out(data, rng):
     np.testing.assert_allclose(model.predict_joint_log_proba(holes), joint, rtol=1e-12)
 
 
-def test_a_column_never_observed_says_nothing_until_it_is_asked(data):
+def test_a_column_that_is_never_observed_has_no_effect_until_it_is_needed(data):
     X, y = data
     wider = np.column_stack([X, np.full(len(X), np.nan)])
     model = CategoricalNB().fit(wider, y)
@@ -87,7 +87,7 @@ def test_a_column_never_observed_says_nothing_until_it_is_asked(data):
         model.predict(np.column_stack([X, np.zeros(len(X))]))
 
 
-def test_a_category_beyond_those_known_is_an_index_error_as_in_scikit_learn(data):
+def test_an_unknown_category_is_an_index_error_as_in_scikit_learn(data):
     X, y = data
     for model in (CategoricalNB().fit(X, y), Reference().fit(X, y)):
         with pytest.raises(IndexError, match="index 3 is out of bounds for axis 1 with size 3"):
@@ -124,7 +124,7 @@ def test_forgetting_drops_categories_and_classes_that_vanish(data):
         np.testing.assert_array_equal(a, b)
 
 
-def test_samples_lead_back_to_the_model(data):
+def test_a_fit_to_samples_recovers_the_model(data):
     model = CategoricalNB().fit(*data)
     again = CategoricalNB().fit(*model.sample(30_000, random_state=5))
     for a, b in zip(model.feature_log_prob_, again.feature_log_prob_, strict=True):
@@ -149,8 +149,8 @@ def test_a_category_of_rows_without_weight_counts_as_in_scikit_learn(data):
 
 
 @pytest.mark.parametrize("code", [1e8, 3e9, 2**40])
-def test_identifiers_are_no_codes(data, code):
-    """They would not fit into the codes, nor their counts into memory."""
+def test_identifiers_are_refused_as_codes(data, code):
+    """Identifiers would not fit into the codes, nor their counts into memory."""
     X, y = data
     model = CategoricalNB().fit(X, y)
     wrong = np.array([[0, 1, 2], [1, code, 0]])

@@ -1,4 +1,4 @@
-"""Naive Bayes with categories among its columns: levels that are declared, come later, go, or were never seen."""
+"""Naive Bayes with categorical columns: levels that are declared, appear later, disappear, or are unseen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_an_unseen_level_has_the_probability_of_one_more_level(alpha):
     np.testing.assert_allclose(np.exp(joint), [0.75 * alpha / (3 + 3 * alpha), 0.25 * alpha / (1 + 3 * alpha)])
 
 
-def test_an_unseen_level_may_say_nothing_or_be_refused():
+def test_an_unseen_level_may_be_ignored_or_refused():
     X = np.array([["red"], ["green"], ["red"]], dtype=object)
     new = np.array([["reed"]], dtype=object)
     ignoring = NaiveBayes(unseen="ignore").fit(X, [0, 1, 1])
@@ -96,7 +96,7 @@ def test_free_text_taken_for_a_category_is_named() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_category_that_was_asked_for_or_declared_is_no_text() -> None:
+def test_a_requested_or_declared_category_is_not_taken_for_text() -> None:
     frame = pd.DataFrame({"review": TEXTS})
     NaiveBayes({"review": "categorical"}).fit(frame, [0, 1] * 30)
     NaiveBayes().fit(frame.astype("category"), [0, 1] * 30)

@@ -16,7 +16,7 @@ Y = np.array(["a", "a", "b", "b", "c"])
 
 @pytest.mark.parametrize("norm", [False, True])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-def test_the_numbers_are_those_of_scikit_learn(norm, kind):
+def test_results_agree_with_scikit_learn(norm, kind):
     ours, theirs = ComplementNB(norm=norm).fit(kind(X), Y), Reference(norm=norm).fit(X, Y)
     np.testing.assert_allclose(ours.feature_log_prob_, theirs.feature_log_prob_, rtol=1e-13)
     np.testing.assert_array_equal(ours.feature_all_, theirs.feature_all_)
@@ -38,7 +38,7 @@ def test_one_column_has_all_the_weight():
 
 
 @pytest.mark.parametrize("name", ["sample", "log_density", "with_priors"])
-def test_it_is_no_likelihood(name):
+def test_methods_that_need_a_likelihood_are_absent(name):
     assert not hasattr(ComplementNB().fit(X, Y), name)
 
 
@@ -62,7 +62,7 @@ def test_without_pseudo_counts_weights_are_the_limit_of_small_ones(norm):
     )
 
 
-def test_a_word_no_other_class_has_counts_exactly_nothing_there_whatever_the_weights(rng):
+def test_a_word_absent_from_all_other_classes_has_count_zero_for_any_weights(rng):
     weight = rng.random(5) * 0.1
     model = ComplementNB(alpha=0.0).fit(X * [[1, 1, 1, 0]] * 4 + [[0, 0, 0, 1]], ["a", "a", "b", "b", "b"], weight)
     assert not np.isnan(model.feature_log_prob_).any()

@@ -54,7 +54,7 @@ def counts(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     ],
 )
 @pytest.mark.parametrize("name", NAMES)
-def test_the_numbers_are_those_of_scikit_learn(counts, rng, name, options, weighted):
+def test_results_agree_with_scikit_learn(counts, rng, name, options, weighted):
     X, y = counts
     weight = rng.random(len(y)) if weighted else None
     ours, theirs = (model.fit(X, y, sample_weight=weight) for model in pair(name, **options))
@@ -63,7 +63,7 @@ def test_the_numbers_are_those_of_scikit_learn(counts, rng, name, options, weigh
 
 @pytest.mark.parametrize("container", [sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.coo_array])
 @pytest.mark.parametrize("name", ["BernoulliNB", *COUNTING])
-def test_sparse_matrices_give_the_same_numbers(counts, name, container):
+def test_sparse_matrices_give_the_same_results(counts, name, container):
     X, y = counts
     ours, theirs = pair(name)
     assert_same(ours.fit(container(X), y), theirs.fit(X, y), container(X))
@@ -142,7 +142,7 @@ def test_a_class_of_prior_zero_is_never_predicted_and_gives_no_warning(name):
 @pytest.mark.parametrize("fit_prior", [True, False])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_class_announced_but_not_seen_has_no_nan(name, alpha, fit_prior):
+def test_an_announced_class_without_rows_has_no_nan(name, alpha, fit_prior):
     model = getattr(mercer, name)(alpha=alpha, fit_prior=fit_prior)
     model.partial_fit([[0, 1], [1, 0]], ["a", "b"], classes=["a", "b", "c"])
     for table in model.feature_log_prob_:
@@ -151,7 +151,7 @@ def test_a_class_announced_but_not_seen_has_no_nan(name, alpha, fit_prior):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_alpha_too_small_is_raised_with_scikit_learns_warning(name):
+def test_a_tiny_alpha_is_raised_with_the_warning_of_scikit_learn(name):
     model = getattr(mercer, name)(alpha=0.0, force_alpha=False)
     with pytest.warns(UserWarning, match=r"^alpha too small will result in numeric errors, setting alpha = 1\.0e-10"):
         model.fit([[0, 1], [1, 0]], [0, 1])

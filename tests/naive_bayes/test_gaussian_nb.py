@@ -28,7 +28,7 @@ def with_holes(X: np.ndarray, rng: np.random.Generator, share: float = 0.2) -> n
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("options", [{}, {"priors": [0.2, 0.3, 0.5]}, {"var_smoothing": 0.1}, {"var_smoothing": 0.0}])
-def test_the_numbers_are_those_of_scikit_learn(data, rng, options, weighted):
+def test_results_agree_with_scikit_learn(data, rng, options, weighted):
     X, y = data
     weight = rng.random(len(y)) if weighted else None
     ours, theirs = GaussianNB(**options).fit(X, y, weight), Reference(**options).fit(X, y, weight)
@@ -39,7 +39,7 @@ def test_the_numbers_are_those_of_scikit_learn(data, rng, options, weighted):
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
-def test_many_blocks_give_the_numbers_of_one(rng):
+def test_many_blocks_agree_with_one(rng):
     X = rng.normal(size=(60_000, 30)) + 100
     y = rng.integers(2, size=len(X))
     ours, theirs = GaussianNB().fit(X, y), Reference().fit(X, y)
@@ -52,7 +52,7 @@ def test_many_blocks_give_the_numbers_of_one(rng):
         np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-10)
 
 
-def test_variance_smoothing_looks_at_all_rows_seen_so_far(data):
+def test_variance_smoothing_uses_all_rows_learnt_so_far(data):
     """scikit-learn scales by the last batch alone; here a fit in pieces equals a fit."""
     X, y = data
     pieces = GaussianNB(var_smoothing=0.5).partial_fit(X[:7], y[:7], classes=[0, 1, 2]).partial_fit(X[7:], y[7:])
@@ -60,7 +60,7 @@ def test_variance_smoothing_looks_at_all_rows_seen_so_far(data):
 
 
 def test_weights_enter_variance_smoothing_only_through_the_variances(data, rng):
-    """As in scikit-learn, epsilon_ is of the rows as such; so also after pieces, merging and forgetting."""
+    """As in scikit-learn, epsilon_ uses unweighted rows, also after batches, merging and forgetting."""
     X, y = data
     weight = rng.random(len(y))
     epsilon = Reference(var_smoothing=0.5).fit(X, y, weight).epsilon_
@@ -96,14 +96,14 @@ def test_missing_values_are_integrated_out_of_the_density(data, rng):
     )
 
 
-def test_a_row_of_missing_values_only_has_the_prior_as_posterior(data):
+def test_a_row_without_observed_values_has_the_prior_as_posterior(data):
     model = GaussianNB().fit(*data)
     row = np.full((1, 4), np.nan)
     np.testing.assert_allclose(model.predict_proba(row)[0], model.class_prior_, rtol=1e-12)
     np.testing.assert_allclose(model.log_density(row), 0.0, atol=1e-12)
 
 
-def test_a_column_missing_in_one_class_takes_the_moments_of_all(data):
+def test_a_column_missing_in_one_class_uses_the_moments_of_all_classes(data):
     X, y = data
     X = np.where((y == 1)[:, None] & (np.arange(4) == 2), np.nan, X)
     model = GaussianNB(var_smoothing=0.0).fit(X, y)
@@ -112,7 +112,7 @@ def test_a_column_missing_in_one_class_takes_the_moments_of_all(data):
 
 
 @pytest.mark.parametrize("var_smoothing", [0.0, 1e-9])
-def test_a_column_that_is_always_missing_says_nothing(data, var_smoothing):
+def test_a_column_that_is_always_missing_has_no_effect(data, var_smoothing):
     X, y = data
     wider = np.column_stack([X, np.full(len(X), np.nan)])
     model, narrow = (
@@ -124,14 +124,14 @@ def test_a_column_that_is_always_missing_says_nothing(data, var_smoothing):
     np.testing.assert_array_equal(np.isnan(model.sample(3, random_state=0)[0]), [[False] * 4 + [True]] * 3)
 
 
-def test_a_constant_column_says_nothing_without_smoothing(data):
+def test_a_constant_column_has_no_effect_without_smoothing(data):
     X, y = data
     model = GaussianNB(var_smoothing=0.0).fit(np.column_stack([X, np.full(len(X), 7.0)]), y)
     narrow = GaussianNB(var_smoothing=0.0).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(np.column_stack([X, X[:, 0]])), narrow.predict_proba(X), rtol=1e-12)
 
 
-def test_a_column_constant_in_one_class_is_refused_when_its_density_is_asked_for():
+def test_a_column_constant_in_one_class_is_refused_when_its_density_is_needed():
     X, y = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0], [4.0, 2.0]]), ["a", "a", "b", "b"]
     model = GaussianNB(var_smoothing=0.0).fit(X, y)
     with pytest.raises(DataError, match=r"column 'x1' is constant in class .*'a'.*var_smoothing"):
@@ -148,7 +148,7 @@ def test_shared_variance_is_the_pooled_one_and_makes_the_log_odds_linear(data, r
     np.testing.assert_allclose(odds[2], (odds[0] + odds[1]) / 2, atol=1e-9)
 
 
-def test_log_density_is_that_of_the_mixture(data):
+def test_the_log_density_is_that_of_the_mixture(data):
     X, y = data
     model = GaussianNB().fit(X, y)
     columns = norm.pdf(X[:, None, :], model.theta_, np.sqrt(model.var_)).prod(axis=2)
@@ -162,7 +162,7 @@ def test_attributes_come_in_the_precision_of_the_data_and_scores_do_not(data):
     np.testing.assert_allclose(single.predict_joint_log_proba(X), double.predict_joint_log_proba(X), rtol=1e-12)
 
 
-def test_a_sparse_matrix_means_its_dense_self(data):
+def test_a_sparse_matrix_agrees_with_a_dense_one(data):
     X, y = data
     X = np.where(X > 1, X, 0.0)
     dense, sparse = GaussianNB().fit(X, y), GaussianNB().fit(sp.csc_matrix(X), y)
@@ -170,7 +170,7 @@ def test_a_sparse_matrix_means_its_dense_self(data):
     np.testing.assert_allclose(sparse.predict_proba(sp.csr_array(X)), dense.predict_proba(X), rtol=1e-10)
 
 
-def test_a_class_announced_but_not_seen_is_never_predicted(data):
+def test_an_announced_class_without_rows_is_never_predicted(data):
     X, y = data
     model = GaussianNB().partial_fit(X, y, classes=[0, 1, 2, 9])
     np.testing.assert_array_equal(model.classes_, [0, 1, 2, 9])
@@ -180,7 +180,7 @@ def test_a_class_announced_but_not_seen_is_never_predicted(data):
     assert (unsmoothed.predict_proba(X)[:, 3] == 0).all()
 
 
-def test_one_class_is_legal(data):
+def test_one_class_is_accepted(data):
     X, _ = data
     model = GaussianNB().fit(X, ["only"] * len(X))
     np.testing.assert_array_equal(model.predict_proba(X), 1.0)
@@ -204,12 +204,12 @@ def test_infinity_is_refused_by_name_in_fit_and_in_predict(data):
         ([1.5, -0.7, 0.2], "Priors must be non-negative.*1"),
     ],
 )
-def test_bad_priors_are_refused_with_scikit_learns_sentence_first(data, priors, message):
+def test_invalid_priors_are_refused_with_the_message_of_scikit_learn(data, priors, message):
     with pytest.raises(PriorError, match=f"^{message}"):
         GaussianNB(priors=priors).fit(*data)
 
 
-def test_forgetting_rows_never_seen_is_refused(data):
+def test_forgetting_rows_that_were_not_learnt_is_refused(data):
     X, y = data
     model = GaussianNB().fit(X, y)
     with pytest.raises(UnseenRowsError, match="never seen"):
@@ -224,7 +224,7 @@ def test_forgetting_rows_never_seen_is_refused(data):
 
 
 @pytest.mark.parametrize("scale", [1e5, 1e9])
-def test_forgetting_what_dwarfs_the_rest_warns_how_many_digits_remain(data, scale):
+def test_forgetting_dominant_rows_warns_about_lost_digits(data, scale):
     X, y = data
     huge = scale * X[:50]
     model = GaussianNB().fit(np.vstack([X, huge]), np.append(y, y[:50]))
@@ -247,14 +247,14 @@ def test_a_class_that_was_announced_stays_when_its_rows_are_forgotten(data):
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_spread_beyond_float64_smooths_nothing_where_nothing_is_to_be_smoothed():
+def test_a_spread_that_overflows_is_accepted_without_smoothing():
     model = GaussianNB(var_smoothing=0.0).fit(np.array([[1.79e308], [-1.79e308], [0.0], [1.0]]), [0, 1, 2, 2])
     assert model.epsilon_ == 0
     np.testing.assert_array_equal(model.var_[:, 0], [0.0, 0.0, 0.25])
 
 
 @pytest.mark.parametrize("constant", [0.1, 7.7, 3.0])
-def test_weighted_rows_of_nothing_but_a_constant_have_the_shares_of_the_classes(constant: float) -> None:
+def test_weighted_constant_rows_have_the_class_shares_as_posterior(constant: float) -> None:
     """scikit-learn's have those that the rounding of a weighted mean makes: see docs/decisions/0005."""
     rng = np.random.default_rng(0)
     y, weight = rng.integers(3, size=24), 10.0 ** rng.uniform(-6, 6, 24)

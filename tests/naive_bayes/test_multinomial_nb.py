@@ -23,7 +23,7 @@ def data(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_log_density_is_that_of_multinomials_with_their_coefficient(data, kind):
+def test_the_log_density_includes_the_multinomial_coefficient(data, kind):
     X, y = data
     model = MultinomialNB().fit(kind(X), y)
     p = np.exp(model.feature_log_prob_)
@@ -42,7 +42,7 @@ def test_a_density_of_two_words_sums_to_one(data, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_word_never_seen_in_a_class_has_probability_exactly_zero(kind):
+def test_a_word_absent_from_a_class_has_probability_exactly_zero(kind):
     model = MultinomialNB(alpha=0.0).fit(kind([[2, 1, 0], [0, 1, 2]]), ["a", "b"])
     np.testing.assert_array_equal(np.exp(model.feature_log_prob_)[[0, 1], [2, 0]], [0, 0])
     rows = kind([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1]])
@@ -50,14 +50,14 @@ def test_a_word_never_seen_in_a_class_has_probability_exactly_zero(kind):
     np.testing.assert_array_equal(np.isneginf(model.log_density(rows)), [False, False, False, True])
 
 
-def test_a_row_that_no_class_can_produce_keeps_the_prior():
+def test_a_row_impossible_in_every_class_keeps_the_prior():
     model = MultinomialNB(alpha=0.0).fit([[1, 0, 0], [0, 1, 0], [0, 3, 0]], [0, 1, 1])
     np.testing.assert_allclose(model.predict_proba([[1, 1, 0]]), [[1 / 3, 2 / 3]], rtol=1e-14)
     assert model.predict([[1, 1, 0]]) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_negative_count_is_refused_by_name_with_scikit_learns_sentence_first(kind):
+def test_a_negative_count_is_refused_by_name_with_the_message_of_scikit_learn(kind):
     X = kind([[1.0, 2.0], [0.0, -3.0]])
     message = r"^Negative values in data passed to MultinomialNB \(input X\)\. Column 'x1' is -3.0 in row 1"
     with pytest.raises(SupportError, match=message):
@@ -75,13 +75,13 @@ def test_missing_and_infinite_counts_are_refused_by_name(kind, value, message):
             call()
 
 
-def test_a_row_that_is_missing_altogether_is_refused_too():
+def test_a_row_without_observed_values_is_refused_too():
     with pytest.raises(NonFiniteError, match=r"'x0' has a missing value in row 1.*NaiveBayes"):
         MultinomialNB().fit([[1.0, 2.0], [np.nan, np.nan]], [0, 1])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_samples_are_as_long_as_the_rows_of_their_class(kind, rng):
+def test_samples_have_the_lengths_of_the_rows_of_their_class(kind, rng):
     X = np.vstack([rng.multinomial(3, [0.2, 0.8], size=50), rng.multinomial(rng.choice([5, 9], 50), [0.6, 0.4])])
     y = np.repeat(["short", "long"], 50)
     drawn, classes = MultinomialNB().fit(kind(X), y).sample(400, random_state=1)
@@ -103,7 +103,7 @@ def test_samples_can_be_given_a_length(data, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_samples_lead_back_to_the_model(data, kind):
+def test_a_fit_to_samples_recovers_the_model(data, kind):
     model = MultinomialNB().fit(kind(data[0]), data[1])
     again = MultinomialNB().fit(*model.sample(20_000, random_state=3))
     np.testing.assert_allclose(np.exp(again.feature_log_prob_), np.exp(model.feature_log_prob_), atol=0.01)

@@ -31,7 +31,7 @@ from tests.naive_bayes._visits import FRAMES, assert_same, frame, visits
 # The density is the product of its parts.
 
 
-def test_the_joint_density_is_what_scipy_says():
+def test_the_joint_density_agrees_with_scipy():
     table, y = frame()
     model = NaiveBayes({"calls": Poisson(), "dose": "gamma", "smokes": Bernoulli()}, smoothing=0.5).fit(table, y)
     joint = model.predict_joint_log_proba(table)
@@ -54,7 +54,7 @@ def test_the_joint_density_is_what_scipy_says():
     np.testing.assert_allclose(model.log_density(table), logsumexp(joint, axis=1), rtol=1e-12)
 
 
-def test_numbers_alone_are_gaussian_naive_bayes(rng):
+def test_numbers_give_gaussian_naive_bayes(rng):
     y = rng.integers(3, size=200)
     X = rng.normal(size=(200, 4)) + y[:, None]
     X[rng.random(X.shape) < 0.2] = np.nan
@@ -69,7 +69,7 @@ def test_units_of_one_column_do_not_change_another(rng):
     np.testing.assert_allclose(NaiveBayes().fit(X * [1e9, 1], y).parameters_["x1"].variance, alone, rtol=1e-12)
 
 
-def test_categories_alone_are_categorical_naive_bayes(rng):
+def test_categories_give_categorical_naive_bayes(rng):
     y = rng.integers(2, size=200)
     codes = rng.integers(4, size=(200, 3))
     ours = NaiveBayes("categorical", smoothing=0.3).fit(codes, y)
@@ -77,7 +77,7 @@ def test_categories_alone_are_categorical_naive_bayes(rng):
     np.testing.assert_allclose(ours.predict_joint_log_proba(codes), drop_in.predict_joint_log_proba(codes), rtol=1e-12)
 
 
-def test_two_valued_columns_are_bernoulli_naive_bayes(rng):
+def test_binary_columns_give_bernoulli_naive_bayes(rng):
     y = rng.integers(2, size=200)
     X = rng.integers(2, size=(200, 3))
     expected = BernoulliNB().fit(X, y).predict_joint_log_proba(X)
@@ -87,7 +87,7 @@ def test_two_valued_columns_are_bernoulli_naive_bayes(rng):
 
 
 @pytest.mark.parametrize("container", [sp.csr_matrix, sp.coo_array, np.asarray])
-def test_counts_are_multinomial_naive_bayes(rng, container):
+def test_counts_give_multinomial_naive_bayes(rng, container):
     y = rng.integers(2, size=100)
     X = container(rng.poisson(1.0, size=(100, 6)))
     model = NaiveBayes("auto" if sp.issparse(X) else "multinomial").fit(X, y)
@@ -106,7 +106,7 @@ def test_the_document_table_of_the_lecture():
     np.testing.assert_allclose(model.predict_proba(document)[0, 0], 0.690, atol=5e-4)
 
 
-def test_columns_described_together(rng):
+def test_columns_can_be_described_together(rng):
     y = rng.integers(2, size=400)
     X = rng.multivariate_normal([0, 0], [[2, 1], [1, 3]], size=400) + np.outer(y, [1, -1])
     table = pd.DataFrame({"x": X[:, 0], "other": rng.normal(size=400), "y": X[:, 1]})
@@ -120,7 +120,7 @@ def test_columns_described_together(rng):
     assert set(model.parameters_) == {"other", ("x", "y")}
 
 
-def test_shares_of_a_whole(rng):
+def test_shares_of_a_whole_have_a_dirichlet_family(rng):
     y = np.repeat([0, 1], 500)
     X = np.concatenate([rng.dirichlet([1, 2, 3], 500), rng.dirichlet([6, 2, 1], 500)])
     model = NaiveBayes(Dirichlet()).fit(X, y)
@@ -142,7 +142,7 @@ def test_a_histogram_is_a_density(rng):
         np.testing.assert_allclose(model.predict_joint_log_proba(x[:, None])[:, c], expected, rtol=1e-12)
 
 
-def test_the_certificate_is_that_of_the_part_that_was_iterated(rng):
+def test_the_certificate_is_that_of_the_iterative_part(rng):
     counts = rng.negative_binomial(3, 0.4, size=200)
     table = pd.DataFrame({"first": rng.normal(size=200), "counts": counts})
     model = NaiveBayes({"counts": NegativeBinomial()}).fit(table, np.arange(200) % 2)
@@ -159,7 +159,7 @@ def test_a_histogram_keeps_the_edges_of_its_first_data(rng):
     np.testing.assert_array_equal(model.parts_[0].family.edges, edges)
 
 
-def test_an_offset_of_1e8_costs_no_digits(rng):
+def test_an_offset_of_1e8_loses_no_digits(rng):
     y = rng.integers(2, size=500)
     X = rng.normal(size=(500, 2)) + y[:, None]
     near, far = NaiveBayes().fit(X, y), NaiveBayes().fit(X + 1e8, y)
@@ -201,7 +201,7 @@ def test_missing_entries_of_a_vector_have_the_marginal_density(rng):
         np.testing.assert_allclose(joint[:, c] - np.log(model.class_prior_[c]), pair.logpdf(X[:, [0, 2]]), rtol=1e-9)
 
 
-def test_a_vector_with_holes_is_fitted_by_em(rng):
+def test_a_vector_with_gaps_is_fitted_by_em(rng):
     X = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], size=4000)
     X[rng.random(4000) < 0.4, 1] = np.nan
     model = NaiveBayes(MultivariateGaussian()).fit(X, np.zeros(4000))
@@ -227,7 +227,7 @@ def test_ctrl_c_keeps_the_best_parameters_so_far(rng, monkeypatch):
     assert np.isfinite(model.predict_log_proba(X)).all()
 
 
-def test_a_batch_of_nothing_but_none_is_missing():
+def test_a_batch_of_none_values_is_missing():
     table, y = frame()
     model = NaiveBayes().fit(table, y)
     row = table.head(1).assign(age=[None], calls=[None])
@@ -236,7 +236,7 @@ def test_a_batch_of_nothing_but_none_is_missing():
     np.testing.assert_array_equal(model.predict_proba(row), expected)
 
 
-def test_a_column_unobserved_in_a_class_looks_there_as_in_all_classes():
+def test_a_column_unobserved_in_a_class_uses_all_classes():
     X = np.array([[1.0, 5.0], [2.0, 7.0], [3.0, np.nan], [5.0, np.nan]])
     model = NaiveBayes().fit(X, [0, 0, 1, 1])
     np.testing.assert_allclose(model.parameters_["x1"].mean, [6.0, 6.0])
@@ -246,7 +246,7 @@ def test_a_column_unobserved_in_a_class_looks_there_as_in_all_classes():
         assert mean[0] == mean[1]
 
 
-def test_a_column_never_observed_says_nothing():
+def test_a_column_that_is_never_observed_has_no_effect():
     table, y = frame()
     for families in ("auto", {"nothing": "poisson"}, {"nothing": "gamma"}, {"nothing": "negative_binomial"}):
         model = NaiveBayes(families).fit(table.assign(nothing=np.nan), y)
@@ -284,7 +284,7 @@ def test_new_classes_and_levels_may_appear_later():
     assert_same(model, NaiveBayes().fit(table, y), table)
 
 
-def test_one_class_is_legal():
+def test_one_class_is_accepted():
     table, _ = frame()
     model = NaiveBayes().fit(table, np.zeros(len(table)))
     np.testing.assert_array_equal(model.predict_proba(table), 1.0)
@@ -305,7 +305,7 @@ def every_kind() -> tuple[pd.DataFrame, np.ndarray]:
     return table.assign(height=rng.normal(size=300), score=rng.random(300) * 4, hits=rng.poisson(3, size=300)), y
 
 
-def test_batches_shards_and_forgotten_rows():
+def test_batches_shards_and_forgotten_rows_agree_with_one_fit():
     table, y = every_kind()
     X1, y1, X2, y2 = halves(table, y)
     whole = NaiveBayes(EVERY_KIND).fit(table, y)
@@ -314,7 +314,7 @@ def test_batches_shards_and_forgotten_rows():
     assert_same(whole.forget(X2, y2), NaiveBayes(EVERY_KIND).fit(X1, y1), X1, rtol=1e-6)
 
 
-def test_a_weight_is_a_repetition_and_no_weight_is_no_row(rng):
+def test_weights_are_equivalent_to_repetitions_and_weight_zero_removes_a_row(rng):
     table, y = every_kind()
     times = rng.integers(3, size=len(y))
     weighted = NaiveBayes(EVERY_KIND).fit(table, y, sample_weight=times)
@@ -330,7 +330,7 @@ def family_names(model: NaiveBayes) -> dict[str, str]:
     return {name: part.family.name for part in model.parts_ for name in part.names}
 
 
-def test_families_go_by_type_alone():
+def test_families_are_chosen_by_type_only():
     table, y = frame(20)
     assert family_names(NaiveBayes().fit(table, y)) == {
         "age": "gaussian",
@@ -341,14 +341,14 @@ def test_families_go_by_type_alone():
     }
 
 
-def test_a_schema_tells_codes_and_counts_from_numbers():
+def test_a_schema_distinguishes_codes_and_counts_from_numbers():
     table, y = frame()
     table["code"] = table.calls % 3
     schema = Schema.infer(table.assign(target=y))
     found = family_names(NaiveBayes(schema).fit(table, y))
     assert found["code"] == found["smokes"] == "categorical"
     assert found["age"] == found["dose"] == "gaussian"
-    # a shard that lacks a level still knows it from the schema
+    # a shard that lacks a level still has it from the schema
     shard = (table.town != "Ulm").to_numpy()
     assert "Ulm" in NaiveBayes(schema).fit(table[shard], y[shard]).tables()["town"]["a"]
 
@@ -381,7 +381,7 @@ def test_every_frame_gives_the_same_model(library):
 
 
 @pytest.mark.parametrize("library", FRAMES)
-def test_samples_come_in_the_container_of_the_fit(library):
+def test_samples_have_the_container_of_the_fit(library):
     columns, y = visits()
     table = FRAMES[library](columns)
     model = NaiveBayes({"calls": Poisson()}).fit(table, y)
@@ -408,14 +408,14 @@ def test_samples_of_arrays_are_arrays_and_of_sparse_matrices_sparse(rng):
     np.testing.assert_array_equal(np.asarray(X[:, 1:].sum(axis=1)).ravel(), 4)
 
 
-def test_float32_is_enough(rng):
+def test_float32_is_accepted(rng):
     y = rng.integers(2, size=100)
     X = (rng.normal(size=(100, 3)) + y[:, None]).astype(np.float32)
     single, double = NaiveBayes().fit(X, y), NaiveBayes().fit(X.astype(float), y)
     np.testing.assert_allclose(single.predict_log_proba(X), double.predict_log_proba(X.astype(float)), rtol=1e-9)
 
 
-def test_it_is_found_by_search_and_survives_pickling():
+def test_models_can_be_searched_over_and_pickled():
     table, y = frame()
     search = GridSearchCV(NaiveBayes({"calls": Poisson()}), {"smoothing": [0.1, 1.0], "families": ["auto"]}, cv=3)
     search.fit(table, y)
@@ -423,7 +423,7 @@ def test_it_is_found_by_search_and_survives_pickling():
     np.testing.assert_array_equal(model.predict(table), search.predict(table))
 
 
-def test_tables_name_classes_and_levels():
+def test_tables_of_parameters_name_classes_and_levels():
     table, y = frame()
     model = NaiveBayes({"calls": Poisson()}).fit(table, y)
     tables = model.tables()

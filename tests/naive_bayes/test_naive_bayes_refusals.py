@@ -70,7 +70,7 @@ def test_a_value_outside_the_support_is_named(rng, family, value, error, remedy)
         model.predict(bad)
 
 
-def test_counts_are_not_negative():
+def test_negative_counts_are_refused():
     words = sp.csr_matrix(np.array([[1.0, 2.0], [0.0, -1.0]]))
     with pytest.raises(SupportError, match=r"'x1' is -1.0 in row 1"):
         NaiveBayes().fit(words, [0, 1])
@@ -89,7 +89,7 @@ def test_text_where_numbers_are_needed_is_named():
         model.predict(table.assign(age="old"))
 
 
-def test_a_constant_column_has_no_gamma():
+def test_a_constant_column_has_no_gamma_fit():
     X = np.column_stack([np.arange(1.0, 9.0), np.full(8, 2.0)])
     with pytest.raises(DegenerateDataError, match="column 'x1'"):
         NaiveBayes("gamma").fit(X, np.arange(8) % 2)
@@ -114,7 +114,7 @@ def test_models_of_different_families_do_not_merge():
         one.fit(table, y).merge(two.fit(table, y))
 
 
-def test_histograms_merge_where_their_edges_are_given():
+def test_histograms_merge_if_their_edges_are_given():
     table, y = frame()
     halves = [(table[rows], y[rows]) for rows in (slice(0, 150), slice(150, 300))]
     placed = [NaiveBayes({"dose": Histogram(bins=4)}).fit(*half) for half in halves]
@@ -126,7 +126,7 @@ def test_histograms_merge_where_their_edges_are_given():
     )
 
 
-def test_text_and_numbers_do_not_become_labels_of_one_model():
+def test_text_and_numbers_are_not_mixed_as_labels():
     table, y = frame()
     model = NaiveBayes().fit(table, np.arange(len(y)) % 2)
     with pytest.raises(DataError, match=r"y holds 'a'.*such as 0"):

@@ -83,7 +83,7 @@ def test_families_are_given_by_name_position_or_object():
     assert described(MIXED, {-4: Poisson(), "a": Gamma()}) == expected
 
 
-def test_a_tuple_of_columns_is_a_vector_or_columns_alike():
+def test_a_tuple_of_columns_is_a_vector_or_columns_of_one_family():
     assert described(MIXED, {("e", "a"): MultivariateGaussian()})[0] == (
         GaussianVectorPart,
         ("e", "a"),
@@ -93,7 +93,7 @@ def test_a_tuple_of_columns_is_a_vector_or_columns_alike():
     assert described(MIXED, {("a", "e"): "dirichlet"})[0] == (VectorPart, ("a", "e"), "dirichlet")
 
 
-def test_two_vectors_of_one_family_stay_apart():
+def test_two_vectors_of_one_family_stay_separate():
     table = table_of(a=[1.0], b=[1.0], c=[1.0], d=[1.0])
     pairs = {("a", "c"): "multivariate_gaussian", ("b", "d"): "multivariate_gaussian"}
     assert [names for _, names, _ in described(table, pairs)] == [("a", "c"), ("b", "d")]
@@ -105,7 +105,7 @@ def test_one_family_describes_all_columns():
     assert described(numbers, Multinomial()) == [(CountsPart, ("a", "b"), "multinomial")]
 
 
-def test_histograms_with_edges_of_their_own_stand_alone():
+def test_histograms_with_their_own_edges_stand_alone():
     numbers = table_of(a=[1.0, 2.0], b=[3.0, 9.0])
     a, b = choose_parts(numbers, Histogram(bins=2), unseen="smooth")
     np.testing.assert_array_equal(a.family.edges, [1.0, 1.5, 2.0])
@@ -113,7 +113,7 @@ def test_histograms_with_edges_of_their_own_stand_alone():
     assert len(choose_parts(numbers, Histogram(bins=[0, 5, 9]), unseen="smooth")) == 1
 
 
-def test_sparse_columns_are_one_row_of_counts_unless_asked_otherwise():
+def test_sparse_columns_are_one_row_of_counts_by_default():
     table = Table.of(sp.csr_matrix(np.eye(4)))
     assert described(table, "auto") == [(CountsPart, ("x0", "x1", "x2", "x3"), "multinomial")]
     assert described(table, {1: "gaussian"}) == [
@@ -122,14 +122,14 @@ def test_sparse_columns_are_one_row_of_counts_unless_asked_otherwise():
     ]
 
 
-def test_a_schema_may_know_more_columns_but_not_fewer():
+def test_a_schema_may_have_more_columns_but_not_fewer():
     schema = Schema.infer(pd.DataFrame({"a": [1.5, 2.5], "b": [1, 2], "target": ["x", "y"]}))
     assert [names for _, names, _ in described(table_of(b=[1, 2], a=[1.5, 0.5]), schema)]
     with pytest.raises(ColumnMismatchError, match="'c'"):
         described(table_of(a=[1.5], c=[2.0]), schema)
 
 
-def test_bad_choices_are_named():
+def test_invalid_choices_are_named():
     with pytest.raises(DataError, match="'a' twice"):
         described(MIXED, {"a": "gamma", ("b", "a"): "poisson"})
     with pytest.raises(ValueError, match="no family is called 'normal'"):
@@ -174,7 +174,7 @@ def test_numbers_are_scored_by_their_family(rng, family, source, frozen):
 
 
 @pytest.mark.parametrize(("family", "source", "frozen"), SCALAR, ids=lambda value: getattr(value, "name", ""))
-def test_draws_lead_back_to_the_parameters(rng, family, source, frozen):
+def test_a_fit_to_samples_recovers_the_parameters(rng, family, source, frozen):
     x = source.rvs(size=(400, 1), random_state=rng).astype(float)
     part = NumbersPart((0,), ("x0",), family)
     conditional = fitted(part, Table.of(x), np.arange(400) % 2)
@@ -198,7 +198,7 @@ def test_pseudo_counts_keep_every_outcome_possible():
 
 @pytest.mark.parametrize("family", [Poisson(), NegativeBinomial()], ids=str)
 @pytest.mark.parametrize("counts", [[1, 2, 2, 3], [0, 0, 1, 9]], ids=["varying less than a Poisson", "more"])
-def test_pseudo_counts_look_like_all_classes_together(family, counts):
+def test_pseudo_counts_follow_all_classes_together(family, counts):
     table = Table.of(np.array([*counts, np.nan])[:, None])
     conditional = fitted(NumbersPart((0,), ("x0",), family), table, np.array([0, 0, 0, 0, 1]), PLAIN)
     mean = conditional.parameters[0]
@@ -226,7 +226,7 @@ def test_counts_are_scored_with_their_coefficient(rng):
     np.testing.assert_allclose(conditional.score(sp.csr_matrix(counts)), np.transpose(expected), rtol=1e-9)
 
 
-def test_lengths_are_drawn_from_those_seen_in_the_class(rng):
+def test_lengths_are_sampled_from_those_of_the_class(rng):
     counts = np.array([[1, 1], [2, 1], [5, 5], [4, 6]])
     part = CountsPart((0, 1), ("a", "b"), Multinomial())
     conditional = fitted(part, Table.of(counts), np.array([0, 0, 1, 1]), PLAIN)
@@ -251,7 +251,7 @@ def test_levels_of_any_type_and_of_several_at_once():
 # Vectors with gaps.
 
 
-def test_a_class_without_a_column_predicts_it_as_all_classes_do(rng):
+def test_a_class_without_observations_of_a_column_uses_all_classes(rng):
     """Class 1 never shows the second column: in it, x1 given x0 is as in all classes together."""
     x = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=600)
     groups = np.repeat([0, 1], 300)
@@ -265,7 +265,7 @@ def test_a_class_without_a_column_predicts_it_as_all_classes_do(rng):
     np.testing.assert_allclose(mean[1, 0], x[300:, 0].mean())
 
 
-def test_a_column_of_a_vector_that_was_never_observed_says_nothing(rng):
+def test_a_column_of_a_vector_that_is_never_observed_has_no_effect(rng):
     x = rng.normal(size=(100, 3))
     groups = np.arange(100) % 2
     holes = x.copy()
@@ -297,7 +297,7 @@ def test_rows_are_counted_over_all_blocks():
         part.refuse_missing(np.array([[1.0, 2.0], [np.nan, 0.0]]), first_row=1000)
 
 
-def test_a_row_that_is_no_whole_is_refused():
+def test_invalid_and_incomplete_shares_are_refused():
     part = VectorPart((0, 1), ("a", "b"), Dirichlet())
     with pytest.raises(SupportError, match=r"'a', 'b' is \[0.5 0.6\] in row 7.*sum to 1"):
         part.refuse_outside(np.array([[0.5, 0.6]]), first_row=7)

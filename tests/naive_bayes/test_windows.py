@@ -42,7 +42,7 @@ def test_the_joint_is_the_product_of_windows_and_other_families():
     np.testing.assert_allclose(model.predict_joint_log_proba(X), expected, rtol=1e-9)
 
 
-def test_windows_see_what_a_normal_distribution_does_not():
+def test_windows_separate_classes_that_normal_distributions_do_not():
     """Classes that take turns along a line."""
     rng = np.random.default_rng(4)
     x = rng.uniform(0, 6, (900, 1))
@@ -61,7 +61,7 @@ def test_windows_see_what_a_normal_distribution_does_not():
     assert accuracy["isj"] > 0.9
 
 
-def test_a_family_is_known_by_its_name():
+def test_a_family_is_found_by_its_name():
     by_name, by_object = NaiveBayes("parzen").fit(X[["x"]], Y), NaiveBayes({"x": Parzen()}).fit(X[["x"]], Y)
     np.testing.assert_array_equal(by_name.predict_proba(X[["x"]]), by_object.predict_proba(X[["x"]]))
 
@@ -80,7 +80,7 @@ def test_models_of_shards_merge_and_rows_are_forgotten():
         again.merge(NaiveBayes({"x": Parzen(bandwidth=2.0)}).fit(X, Y))
 
 
-def test_copies_and_other_priors():
+def test_models_are_copied_and_get_other_priors():
     model = NaiveBayes({"x": Parzen()}).fit(X, Y)
     for copy in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, Y)):
         np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
@@ -91,7 +91,7 @@ def test_copies_and_other_priors():
     )
 
 
-def test_densities_sum_to_one_and_draws_follow_them():
+def test_densities_integrate_to_one_and_samples_follow_them():
     model = NaiveBayes({"x": Parzen()}).fit(X[["x"]], Y)
     grid = np.linspace(-12, 12, 4001)
     assert np.exp(model.log_density(pd.DataFrame({"x": grid}))).sum() * (grid[1] - grid[0]) == pytest.approx(
@@ -105,7 +105,7 @@ def test_densities_sum_to_one_and_draws_follow_them():
         assert drawn.var() == pytest.approx(seen.var() + width**2, rel=0.1)
 
 
-def test_a_class_that_is_constant_borrows_a_bandwidth_and_a_constant_column_says_nothing():
+def test_a_constant_class_uses_the_common_bandwidth_and_a_constant_column_has_no_effect():
     frame = pd.DataFrame({"a": [3.0, 3.0, 3.0, 1.0, 2.0, 6.0], "same": 7.0})
     y = np.repeat([0, 1], 3)
     model = NaiveBayes({"a": Parzen(), "same": Parzen()}).fit(frame, y)
@@ -123,7 +123,7 @@ def test_a_class_that_is_constant_borrows_a_bandwidth_and_a_constant_column_says
     assert given.tables()["same"][0]["bandwidth"] == 1.0
 
 
-def test_a_class_that_has_not_seen_a_column_takes_all_classes_together():
+def test_a_class_without_observations_of_a_column_uses_all_classes():
     frame = X[["x", "g"]].copy()
     frame.loc[Y == 1, "x"] = np.nan
     model = NaiveBayes({"x": Parzen(), "g": Gaussian()}).fit(frame, Y)
@@ -133,7 +133,7 @@ def test_a_class_that_has_not_seen_a_column_takes_all_classes_together():
     assert NaiveBayes({"x": Parzen()}).fit(never, Y).sample(3, random_state=0)[0].x.isna().all()
 
 
-def test_far_away_and_out_of_reach():
+def test_rows_far_away_and_out_of_reach():
     far = np.array([[1e6], [-1e200]])
     train = X.dropna()[["x"]].to_numpy()
     y = Y[X.x.notna()]
@@ -148,7 +148,7 @@ def test_there_is_no_linear_form():
         linear_form(NaiveBayes({"x": Parzen()}).fit(X, Y))
 
 
-def test_a_class_of_one_row_borrows_a_bandwidth():
+def test_a_class_of_one_row_uses_the_common_bandwidth():
     frame = pd.DataFrame({"x": [*RNG.normal(size=40), 8.0]})
     for bandwidth in ("isj", "silverman-scaled", "likelihood-cv"):
         model = NaiveBayes({"x": Parzen(bandwidth=bandwidth)}).fit(frame, [*["many"] * 40, "one"])
@@ -163,7 +163,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
         NaiveBayes("parzan").fit(X, Y)
 
 
-def test_bad_columns_are_named():
+def test_invalid_columns_are_named():
     with pytest.raises(NonFiniteError, match="'x' is inf in row 3"):
         NaiveBayes({"x": Parzen()}).fit(X.assign(x=np.where(np.arange(len(X)) == 3, np.inf, 0.0)), Y)
     with pytest.raises(ColumnTypeError, match="'c' holds text"):

@@ -19,7 +19,7 @@ def test_a_linear_iteration_is_solved_in_as_many_steps_as_it_has_dimensions(d: i
     np.testing.assert_allclose(x, target, rtol=1e-7, atol=1e-9)
 
 
-def test_a_repeated_point_does_no_harm() -> None:
+def test_a_repeated_point_is_accepted() -> None:
     acceleration, x, step = AndersonAcceleration(memory=3), np.ones(2), np.array([0.5, 0.0])
     for _ in range(4):
         np.testing.assert_allclose(acceleration.propose(x, step), x + step)

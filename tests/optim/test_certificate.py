@@ -18,5 +18,5 @@ def test_the_value_is_compared_with_the_tolerance() -> None:
     assert str(short) == "duality gap 0.01 > 0.001: after 3 steps"
 
 
-def test_holds_is_a_bool_of_python() -> None:
+def test_holds_is_a_python_bool() -> None:
     assert Certificate("duality gap", np.float64(1e-5), 1e-3, "after 3 steps").holds is True

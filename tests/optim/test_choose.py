@@ -89,7 +89,7 @@ def test_the_solvers_agree(made: Any) -> None:
 
 @pytest.mark.parametrize("made", [problem(COUNTS), problem(LEAST_SQUARES, L2(1.0)), classes()])
 @pytest.mark.parametrize("name", ["newton", "newton-cg", "lbfgs", "gradient", "online"])
-def test_every_solver_has_its_name_and_a_certificate(made: Any, name: str) -> None:
+def test_every_solver_has_a_name_and_a_certificate(made: Any, name: str) -> None:
     tolerance = 0.1 if name == "online" else 1e-7
     best = choose(made).solve(made, tolerance=1e-9, most_steps=1000).value
     solution = choose(made, name).solve(made, tolerance=tolerance, most_steps=3000)
@@ -138,7 +138,7 @@ def test_ctrl_c_leaves_a_column_for_each_class() -> None:
     assert stopped.value.solution.value.shape == (4, 3)
 
 
-def test_rows_that_are_streamed_have_a_proximal_solver_of_their_own() -> None:
+def test_streamed_rows_have_their_own_proximal_solver() -> None:
     rng = np.random.default_rng(0)
     X, counts = rng.normal(size=(300, 3)), rng.poisson(2.0, size=300).astype(float)
     found = streamed(X, counts, rows=70)

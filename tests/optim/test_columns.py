@@ -40,7 +40,7 @@ def made(kind: str, X: Array, *, centred: bool, weight: Array, **options: int) -
 
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_products_are_those_of_the_matrix(kind: str, centred: bool) -> None:
+def test_all_products_agree_with_the_matrix(kind: str, centred: bool) -> None:
     X, rng = values(600), np.random.default_rng(1)
     weight = rng.random(600)
     columns, squares = made(kind, X, centred=centred, weight=weight, copied=4096)  # several blocks
@@ -77,7 +77,7 @@ def test_a_sparse_column_far_from_zero_keeps_its_digits(far: float) -> None:
     assert columns.centre[0] == pytest.approx(np.average(X[:, 0], weights=weight), rel=1e-14)
 
 
-def test_a_zero_of_next_to_no_weight_leaves_a_column_its_centre() -> None:
+def test_a_zero_of_tiny_weight_does_not_move_the_centre_of_a_column() -> None:
     X, weight = np.array([[5.0], [5.0], [0.0]]), np.array([1.0, 1.0, 1e-7])
     columns, squares = made("csc", X, centred=True, weight=weight)
     away = X[:, 0] - np.average(X[:, 0], weights=weight)
@@ -86,7 +86,7 @@ def test_a_zero_of_next_to_no_weight_leaves_a_column_its_centre() -> None:
 
 
 @pytest.mark.parametrize("kind", ["C", "F", "csc"])
-def test_a_sweep_is_that_of_each_column_in_turn(kind: str) -> None:
+def test_a_sweep_agrees_with_single_column_updates(kind: str) -> None:
     X, rng = values(), np.random.default_rng(1)
     h = rng.random(50)
     columns, _ = made(kind, X, centred=False, weight=np.ones(50))
@@ -111,7 +111,7 @@ def test_a_matrix_in_either_order_is_not_copied(order: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["C", "F", "csc"])
-def test_a_constant_column_has_no_length(kind: str) -> None:
+def test_a_constant_column_has_length_zero(kind: str) -> None:
     X = values()
     X[:, 4] = 0.1
     _, squares = made(kind, X, centred=True, weight=np.random.default_rng(0).random(50))
@@ -119,7 +119,7 @@ def test_a_constant_column_has_no_length(kind: str) -> None:
     assert (np.delete(squares, 4) > 0).all()
 
 
-def test_threads_change_no_bit() -> None:
+def test_threads_give_identical_results() -> None:
     X, weight = values(), np.ones(50)
     alone, together = (made("C", X, centred=True, weight=weight, serial=serial) for serial in (10**6, 0))
     np.testing.assert_array_equal(together[1], alone[1])

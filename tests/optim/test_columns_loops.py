@@ -31,7 +31,7 @@ def test_moments_are_weighted_and_about_the_mean(dtype: Any, centred: bool) -> N
         np.testing.assert_allclose(second, squares, rtol=1e-12)
 
 
-def test_a_constant_column_has_exactly_no_length() -> None:
+def test_a_constant_column_has_exactly_length_zero() -> None:
     X, weight = np.full((1000, 2), 0.1), np.random.default_rng(0).random(1000)
     for loop, data in ((loops.moments_by_column, np.ascontiguousarray(X.T)), (loops.moments_by_row, X)):
         mean, squares = np.zeros(2), np.zeros(2)

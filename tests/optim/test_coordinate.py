@@ -102,7 +102,7 @@ def test_coefficients_that_are_not_penalised_have_no_slope() -> None:
     assert "unpenalised" in solution.certificate.sentence
 
 
-def test_coefficients_may_have_to_be_positive() -> None:
+def test_coefficients_can_be_constrained_to_be_positive() -> None:
     X, y = regression()
     penalty = strengths(5.0)
     fit = lasso.solve(X, y, penalty, positive=True, tolerance=1e-13).value
@@ -123,7 +123,7 @@ def test_columns_that_depend_on_each_other(duplicates: int) -> None:
     assert violation(X, y, *solution.value[:2], penalty) < 1e-6
 
 
-def test_weights_are_repetitions() -> None:
+def test_weights_are_equivalent_to_repetitions() -> None:
     X, y = regression(n=25)
     times = np.random.default_rng(0).integers(0, 4, 25)
     weighted = lasso.solve(X, y, strengths(8.0), weight=times.astype(float), tolerance=1e-13).value
@@ -209,7 +209,7 @@ def test_responses_without_spread_need_no_coefficients() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_hardly_any_rows(n: int) -> None:
+def test_very_few_rows(n: int) -> None:
     X, y = regression(n, 5)
     solution = lasso.solve(X, y, strengths(0.1, columns=5))
     assert solution.certificate.holds
@@ -228,7 +228,7 @@ def test_data_that_are_not_finite_are_refused(shape: tuple[int, int], value: flo
 # The algorithm.
 
 
-def test_begins_at_the_given_start() -> None:
+def test_the_search_begins_at_the_given_start() -> None:
     X, y = regression(20, 80)
     penalty = strengths(1.0, columns=80)
     first = lasso.solve(X, y, penalty, tolerance=1e-8)
@@ -247,7 +247,7 @@ def test_the_certificate_of_an_early_stop_does_not_hold() -> None:
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("layout", ["C", "read-only", "csc"])
-def test_more_columns_than_a_gram_matrix_is_kept_of(layout: str, intercept: bool) -> None:
+def test_more_columns_than_the_gram_matrix_stores(layout: str, intercept: bool) -> None:
     X, y = regression(25, 300)
     penalty = strengths(0.05, 2.0, columns=300)
     expected = lasso.solve(X, y, penalty, fit_intercept=intercept, tolerance=1e-13).value

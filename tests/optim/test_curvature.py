@@ -54,7 +54,7 @@ def test_the_share_of_a_penalty(H: np.ndarray) -> None:
     np.testing.assert_allclose(curvature.share(l2), expected, rtol=1e-8)
 
 
-def test_the_share_of_a_penalty_whose_inverse_is_no_number() -> None:
+def test_the_share_of_a_penalty_whose_inverse_overflows() -> None:
     tiny = np.full(2, 1e-310)
     np.testing.assert_allclose(Curvature.of(np.diag(2 * tiny)).share(tiny), 1.0, rtol=1e-8)
 
@@ -67,7 +67,7 @@ def test_a_column_without_curvature_does_not_move() -> None:
     assert not Curvature.of(H).solve(H @ np.ones(16))[~curved].any()
 
 
-def test_a_gradient_where_there_is_no_curvature_is_a_long_one() -> None:
+def test_a_gradient_without_curvature_has_a_large_norm() -> None:
     """The part of a gradient outside the range of H must not be ignored by the certificate."""
     rounding = np.full(2, 1e-15)
     flat = Curvature.of(np.array([[1.0, 1.0], [1.0, 1.0]]))

@@ -89,7 +89,7 @@ def test_the_gradient_vanishes(n: int, d: int, alpha: float, intercept: bool, se
         assert abs(residual.sum()) <= 1e-9 * np.abs(Y).sum()
 
 
-def test_which_path_is_taken() -> None:
+def test_the_path_depends_on_the_shape() -> None:
     X, Y = draw(100, 3)
     assert fit_of(X, Y).path == "normal equations by Cholesky"
     assert fit_of(X, Y, stable=True).path == "QR factorisation by blocks (TSQR)"
@@ -107,7 +107,7 @@ class RowsInManyBlocks(LeastSquaresRows):
         return row_blocks(len(self), 1638)
 
 
-def test_many_blocks_and_threads_change_nothing() -> None:
+def test_blocks_and_threads_do_not_change_the_result() -> None:
     X, Y = draw(20_000, 5, 2)
     rows, alpha = RowsInManyBlocks(X, Y), np.zeros(2)
     for stable in (False, True):
@@ -149,7 +149,7 @@ def test_units_change_neither_rank_nor_fit() -> None:
     np.testing.assert_allclose(scaled.coefficients[:, 0] * units, plain.coefficients[:, 0], rtol=1e-10)
 
 
-def test_shortest_in_the_units_given() -> None:
+def test_the_solution_is_shortest_in_the_given_units() -> None:
     X, Y = draw(50, 2)
     X = np.column_stack([X, 1e3 * X[:, 0]])
     w = fit_of(X, Y).coefficients[:, 0]
@@ -166,14 +166,14 @@ def test_constant_columns_are_found_and_left_out() -> None:
     np.testing.assert_allclose(fit.coefficients[:2], fit_of(X[:, :2], Y).coefficients)
 
 
-def test_nothing_varies() -> None:
+def test_all_columns_are_constant() -> None:
     fit = fit_of(np.ones((10, 3)), np.arange(10.0)[:, None])
     assert (fit.rank, fit.constant) == (0, (0, 1, 2))
     assert not fit.coefficients.any()
     np.testing.assert_allclose(fit.intercept, 4.5)
 
 
-def test_columns_below_all_digits_are_constant() -> None:
+def test_columns_below_rounding_are_constant() -> None:
     """The reciprocal of a denormal number is infinite, and would be the coefficient."""
     X = np.array([[5e-324, 1.0], [1e-323, 2.0], [0.0, 4.0], [5e-324, 3.0]])
     fit = fit_of(X, X[:, 1:] * 2, intercept=False)
@@ -258,7 +258,7 @@ def by_fractions(A: Array, y: Array, weight: Array) -> Array:
     return np.array([float(M[i][p] / M[i][i]) for i in range(p)])
 
 
-def test_a_column_that_varies_by_rounding_alone_is_constant() -> None:
+def test_a_column_that_varies_by_rounding_only_is_constant() -> None:
     X, Y = draw(50, 2)
     X = np.column_stack([X, np.where(np.arange(50) % 2, 0.3, 0.1 + 0.2)])
     fit = fit_of(X, Y)
@@ -271,7 +271,7 @@ def lengths(X: Array) -> Array:
 
 
 @pytest.mark.parametrize("weight", [None, np.arange(50.0)])
-def test_both_tall_paths_agree_where_both_apply(weight: Array | None) -> None:
+def test_both_tall_paths_agree(weight: Array | None) -> None:
     X, Y = draw(50, 4, 2)
     rows, alpha = LeastSquaresRows(X, Y, weight), np.array([0.0, 2.0])
     for intercept in (True, False):
@@ -284,7 +284,7 @@ def test_both_tall_paths_agree_where_both_apply(weight: Array | None) -> None:
             np.testing.assert_allclose(root.T @ root, A.T @ (A if weight is None else weight[:, None] * A), rtol=1e-9)
 
 
-def test_both_wide_paths_agree_where_both_apply() -> None:
+def test_both_wide_paths_agree() -> None:
     X, Y = draw(6, 30, 2)
     alpha = np.array([1.0, 20.0])
     for data in (X, sparse.csr_array(np.where(np.abs(X) > 5, X, 0.0)), sparse.csr_array(X + 1e6)):
@@ -338,7 +338,7 @@ def test_ill_conditioned_and_so_large_that_refinement_overflows() -> None:
     np.testing.assert_allclose(fit_of(X * 1e304, Y).coefficients * 1e304, w, rtol=1e-6)
 
 
-def test_wide_rows_below_all_digits_are_constant() -> None:
+def test_wide_rows_below_rounding_are_constant() -> None:
     X = np.array([[5e-324, 0.0, 1e-323]])
     fit = fit_of(X, np.ones((1, 1)), intercept=False)
     assert fit.rank == 0
@@ -364,7 +364,7 @@ def test_coefficients_that_overflow_are_refused() -> None:
         least_squares(LeastSquaresRows(X, 1e150 * X / 1e-300), np.zeros(1), intercept=False)
 
 
-def test_columns_whose_length_overflows_span_nothing() -> None:
+def test_columns_whose_length_overflows_are_refused_by_the_span() -> None:
     R = np.finfo(float).max * np.array([[1.0, 0.8], [0.0, 0.8]])
     with np.errstate(over="ignore"), pytest.raises(NonFiniteError, match="too large for float64"):
         TriangleSpan.of(R, np.zeros(2), np.finfo(float).eps)

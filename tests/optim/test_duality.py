@@ -56,7 +56,7 @@ def test_the_gap_bounds_the_remaining_decrease(seed: int, l2: float, positive: b
 
 @settings(max_examples=50)
 @given(st.integers(0, 1000), st.sampled_from([0.0, 1.0, np.array([0, 0, 0, 1, 1, 1])]))
-def test_is_the_difference_of_both_objectives(seed: int, l2: Any) -> None:
+def test_the_gap_is_the_difference_of_both_objectives(seed: int, l2: Any) -> None:
     """The sum without cancellation equals the difference of objectives at the dual point s r, for one of two s."""
     X, y, penalty = problem(seed, l2)
     w = np.random.default_rng(seed).normal(size=6)
@@ -77,7 +77,7 @@ def test_is_the_difference_of_both_objectives(seed: int, l2: Any) -> None:
     np.testing.assert_allclose(gap_at(X, y, penalty, w), height(X, y, penalty, w) - max(duals), rtol=1e-9, atol=1e-9)
 
 
-def test_does_not_cancel() -> None:
+def test_the_gap_does_not_cancel() -> None:
     """The gap at a distance of 1e-12 from the minimum of an objective of size 1e6 is not lost in rounding."""
     X, y = np.array([[1.0]]), np.array([1e3])
     penalty = GapPenalty(np.array([1.0]), np.zeros(1))

@@ -153,7 +153,7 @@ def test_a_mean_of_1e8_keeps_ten_digits() -> None:
     np.testing.assert_allclose(far.covariance, near.covariance, rtol=1e-10)
 
 
-def test_weights_are_repetitions() -> None:
+def test_weights_are_equivalent_to_repetitions() -> None:
     X, codes = with_gaps(100, 3, missing=0.3, groups=2)
     weight = np.random.default_rng(0).integers(1, 4, size=100)
     weighted = em_gaussian(moments_of(X, codes, weight.astype(float)), tolerance=1e-11).value
@@ -162,7 +162,7 @@ def test_weights_are_repetitions() -> None:
     np.testing.assert_allclose(weighted.covariance, repeated.covariance, rtol=1e-8)
 
 
-def test_much_missing_is_still_solved_to_the_tolerance() -> None:
+def test_data_with_many_gaps_are_solved_to_the_tolerance() -> None:
     X, codes = with_gaps(1000, 10, missing=0.6, seed=3)
     solution = em_gaussian(moments_of(X, codes))
     assert solution.certificate.holds
@@ -203,7 +203,7 @@ def test_shrinkage_is_consistent_with_itself(amount: float) -> None:
     np.testing.assert_allclose(np.cov(filled.T, bias=True) + extra / len(X), expected, atol=1e-8)
 
 
-def test_rows_without_observed_values_change_nothing() -> None:
+def test_rows_without_observed_values_have_no_effect() -> None:
     X, codes = with_gaps(100, 3, missing=0.3)
     more = np.vstack([X, np.full((20, 3), np.nan)])
     plain = em_gaussian(moments_of(X, codes)).value
@@ -267,7 +267,7 @@ def test_nearly_collinear_columns_are_advised_shrinkage() -> None:
         em_gaussian(moments_of(X, codes), most_steps=20, tolerance=1e-30)
 
 
-def test_a_likelihood_without_maximum_is_refused_and_cured_by_shrinkage() -> None:
+def test_a_likelihood_without_maximum_is_refused_unless_shrunk() -> None:
     X, codes = with_gaps(40, 8, missing=0.4)
     assert (~np.isnan(X)).all(axis=1).sum() < 3  # so that a direction exists in which these rows do not vary at all
     with pytest.raises(SingularCovarianceError, match="the likelihood has no maximum"):

@@ -43,7 +43,7 @@ def weights(n: int) -> np.ndarray:
 
 @given(st.integers(12, 60), st.integers(0, 99), st.booleans(), st.booleans())
 @settings(max_examples=30)
-def test_sums_are_those_of_the_columns_written_out(n: int, seed: int, weighted: bool, centred: bool) -> None:
+def test_sums_agree_with_one_hot_columns(n: int, seed: int, weighted: bool, centred: bool) -> None:
     X = encoded(n, seed=seed)
     Y, weight = targets(X), weights(n) if weighted else None
     ours = EncodedRows(X, Y, weight).summarise(NormalEquations)
@@ -54,7 +54,7 @@ def test_sums_are_those_of_the_columns_written_out(n: int, seed: int, weighted: 
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_gradients_are_those_of_the_columns_written_out(weighted: bool) -> None:
+def test_gradients_agree_with_one_hot_columns(weighted: bool) -> None:
     X = encoded()
     Y, weight = targets(X), weights(len(X)) if weighted else None
     shift, v = np.zeros(13), np.random.default_rng(3).normal(size=(12, 2))
@@ -78,7 +78,7 @@ def test_rows_of_weight_zero_may_hold_anything() -> None:
 @pytest.mark.parametrize("alpha", [0.0, 1e-8, 1e-3, 1.0])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("case", [{}, {"offset": 1e8}, {"common": 0.999}, {"common": 1.0}])
-def test_the_answer_is_that_of_the_columns_written_out(case: dict[str, Any], intercept: bool, alpha: float) -> None:
+def test_the_solution_agrees_with_one_hot_columns(case: dict[str, Any], intercept: bool, alpha: float) -> None:
     X = encoded(**case)
     Y = targets(X)
     ours, dense = (
@@ -116,7 +116,7 @@ def test_codes_are_not_decoded_if_normal_equations_suffice(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_conjugate_gradients_take_codes(alpha: float, weighted: bool) -> None:
+def test_conjugate_gradients_accept_codes(alpha: float, weighted: bool) -> None:
     X = encoded()
     Y, weight = targets(X), weights(len(X)) if weighted else None
     ours, other = (

@@ -135,7 +135,7 @@ def test_a_point_without_information_is_rejected() -> None:
     assert descent._try(problem.start()) is not None
 
 
-def test_to_which_responses_the_method_applies() -> None:
+def test_the_method_applies_to_certain_responses_only() -> None:
     assert firth.suits(Response(Bernoulli(), LOGIT))
     assert firth.suits(Response(Poisson(), LOG))
     assert not firth.suits(Response(Bernoulli(), PROBIT))

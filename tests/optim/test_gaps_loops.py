@@ -9,7 +9,7 @@ from mercer.optim import _em_loops as em_loops
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 40])
-def test_inverse_and_determinant_are_those_of_lapack(n: int) -> None:
+def test_inverse_and_determinant_agree_with_lapack(n: int) -> None:
     A = np.random.default_rng(n).normal(size=(n, n + 3))
     A = A @ A.T + 0.1 * np.eye(n)
     inverse, log_determinant = em_loops.invert(A)

@@ -22,7 +22,7 @@ from tests.optim._problems import independent
 
 @pytest.mark.parametrize("penalty", [None, L2(5.0)])
 @pytest.mark.parametrize(("family", "link"), [(Gaussian(), IDENTITY), (Bernoulli(), LOGIT), (Poisson(), LOG)])
-def test_it_finds_what_newton_finds(family: Any, link: Any, penalty: Any) -> None:
+def test_the_minimum_agrees_with_newton(family: Any, link: Any, penalty: Any) -> None:
     task = independent(family, link, penalty)
     solution = gradient.solve(task)
     assert solution.certificate.holds
@@ -30,7 +30,7 @@ def test_it_finds_what_newton_finds(family: Any, link: Any, penalty: Any) -> Non
     assert (np.diff(solution.trace) <= 1e-12 * np.abs(solution.trace[0])).all()
 
 
-def test_steps_are_the_lectures() -> None:
+def test_steps_agree_with_the_lecture() -> None:
     """w ← w + α Σ (y − σ(w·x)) x, with a rate that falls."""
     task = independent(Bernoulli(), LOGIT, n=8)
     x, y, weight, offset = (
@@ -69,7 +69,7 @@ def test_an_interruption_keeps_the_present_coefficients() -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("storage", [np.asarray, np.asfortranarray, sparse.csr_array])
 @pytest.mark.parametrize("name", LEARNING_RULES)
-def test_errors_by_hand(name: str, storage: Any, classes: int) -> None:
+def test_errors_computed_by_hand(name: str, storage: Any, classes: int) -> None:
     X, codes = overlapping(classes=classes)
     rng = np.random.default_rng(5)
     weight = rng.uniform(0.5, 2.0, len(X))

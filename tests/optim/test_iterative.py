@@ -29,7 +29,7 @@ def draw(n: int, d: int) -> tuple[Array, Array]:
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("alpha", [np.zeros(2), np.array([0.1, 5.0])], ids=str)
-def test_the_direct_solution(
+def test_the_solution_agrees_with_the_direct_one(
     shape: tuple[int, int],
     intercept: bool,
     weighted: bool,

@@ -21,7 +21,7 @@ def positive_definite(size: int, condition: float = 1e3, seed: int = 0) -> Array
 
 @settings(max_examples=30)
 @given(st.integers(1, 20), st.integers(1, 3), st.integers(0, 1000))
-def test_solves_each_column(size: int, targets: int, seed: int) -> None:
+def test_each_column_is_solved(size: int, targets: int, seed: int) -> None:
     A, b = positive_definite(size, seed=seed), np.random.default_rng(seed).normal(size=(size, targets))
     solution = conjugate_gradient(lambda v: A @ v, b, tolerance=1e-12)
     assert solution.certificate.holds
@@ -60,7 +60,7 @@ def test_a_start_at_the_solution_is_the_end() -> None:
     assert solution.certificate.holds
 
 
-def test_nothing_to_solve() -> None:
+def test_a_right_hand_side_of_zeros() -> None:
     solution = conjugate_gradient(lambda v: 2 * v, np.zeros(3))
     assert not solution.value.any()
     assert solution.certificate.holds
@@ -82,7 +82,7 @@ def test_the_certificate_is_computed_anew() -> None:
     )
 
 
-def test_outside_of_the_range_there_is_no_solution() -> None:
+def test_a_right_hand_side_outside_the_range_has_no_solution() -> None:
     A = np.diag([1.0, 0.0])
     solution = conjugate_gradient(lambda v: A @ v, np.array([1.0, 1.0]))
     assert not solution.certificate.holds

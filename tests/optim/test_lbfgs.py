@@ -24,7 +24,7 @@ from tests.optim._problems import correlated
 @pytest.mark.parametrize("whitened", [1500, 0])
 @pytest.mark.parametrize("kind", ["dense", "far", "sparse"])
 @pytest.mark.parametrize("response", ["logistic", "poisson"])
-def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int) -> None:
+def test_the_minimum_agrees_with_newton(response: str, kind: str, whitened: int) -> None:
     this = correlated(response, kind=kind)
     scaling = choose_scaling(this, this.start(), max_factorised=whitened)
     assert isinstance(scaling, WhiteningScaling if whitened else DiagonalScaling)
@@ -35,7 +35,7 @@ def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int) -> 
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
+def test_with_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
     """With a Hessian, texts of a thousand words would take a hundred times as long as those of two thousand."""
     few = correlated(kind=kind, n=6)
     assert isinstance(choose_scaling(few, few.start()), WoodburyScaling)
@@ -158,7 +158,7 @@ def test_the_certificate_measures_the_distance_from_the_end_of_the_search(
         assert distance <= 2 * found.certificate.value
 
 
-def test_rows_that_are_streamed_begin_at_the_fit_of_a_sample() -> None:
+def test_streamed_rows_start_at_the_fit_of_a_sample() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
     counts = rng.poisson(np.exp(0.5 * X[:, 0])).astype(float)

@@ -22,7 +22,7 @@ def test_a_product_is_exact(a: float, b: float) -> None:
 
 
 @given(NUMBERS, NUMBERS)
-def test_a_sum_keeps_what_rounding_takes(a: float, b: float) -> None:
+def test_a_sum_compensates_rounding(a: float, b: float) -> None:
     high, low = loops.plus(a, 0.0, b, 0.0)
     assert Fraction(high) + Fraction(low) == Fraction(a) + Fraction(b)
 

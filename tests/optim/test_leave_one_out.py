@@ -53,7 +53,7 @@ def every_error(spectrum: RidgeSpectrum) -> Array:
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("stable", [True, False])
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
-def test_the_errors_are_those_of_fits_without_each_row(
+def test_leave_one_out_errors_agree_with_refits(
     shape: tuple[int, int],
     intercept: bool,
     weighted: bool,
@@ -95,7 +95,9 @@ def test_rows_without_weight_are_predicted_by_all_others(shape: tuple[int, int])
 @pytest.mark.parametrize("shape", [(25, 4), (6, 20)], ids=str)
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("stable", [True, False])
-def test_generalised_cross_validation_by_its_definition(shape: tuple[int, int], intercept: bool, stable: bool) -> None:
+def test_generalised_cross_validation_agrees_with_its_definition(
+    shape: tuple[int, int], intercept: bool, stable: bool
+) -> None:
     X, Y = draw(*shape)
     n, d = shape
     scores = decompose(LeastSquaresRows(X, Y), intercept=intercept, stable=stable).generalised_errors(ALPHAS)
@@ -200,13 +202,13 @@ def test_rows_without_weight_may_be_arbitrarily_far_away(shape: tuple[int, int])
 
 
 def test_one_row_of_the_largest_numbers_has_all_the_weight() -> None:
-    """Its triangle has no rows, so that nothing is explained."""
+    """The triangle has no rows, so that nothing is explained."""
     X = np.full((6, 2), np.finfo(float).max)
     rows = LeastSquaresRows(X, np.ones((6, 1)), np.eye(6)[0])
     assert every_error(decompose(rows, intercept=True, stable=True)).shape == (6, 1, len(ALPHAS))
 
 
-def test_of_penalties_with_equal_errors_up_to_rounding_the_largest_is_chosen() -> None:
+def test_the_largest_of_equally_good_penalties_is_chosen() -> None:
     spectrum = decompose(LeastSquaresRows(np.eye(4)[:, :2], np.ones((4, 1))), intercept=False)
     alphas = np.array([1e-8, 1e-4, 1.0, 100.0])
     assert index_of_least(spectrum, alphas, np.array([2.0, 2.0, 2.0, 2.0]) - 1e-8 * (alphas < 1e-6)) == 3

@@ -25,7 +25,7 @@ def test_two_classes_have_one_unit_and_three_have_three() -> None:
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix, sparse.csr_array])
-def test_sizes(storage: Any, intercept: bool) -> None:
+def test_sizes_of_columns(storage: Any, intercept: bool) -> None:
     X, codes = overlapping()
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
     lesson = lesson_of(storage(X), codes, weight=weight, intercept=intercept)

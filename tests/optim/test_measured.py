@@ -14,10 +14,10 @@ def test_each_point_is_measured_once() -> None:
     assert [measured.at(here), measured.at(here), measured.at(there), measured.at(there)] == [3.0, 3.0, 2.0, 2.0]
 
 
-def test_the_aim_decreases_as_the_measured_length_exceeds_the_estimate() -> None:
+def test_the_target_decreases_as_the_measured_length_exceeds_the_estimate() -> None:
     assert LengthMeasure(lambda: 4.0).aim(object(), 1.0, 2.0) == pytest.approx(AIM_FACTOR * 0.5)
 
 
 @pytest.mark.parametrize("length", [1.0, 2.0, np.inf])
-def test_a_length_that_is_short_enough_or_infinite_has_no_aim(length: float) -> None:
+def test_a_length_that_is_short_enough_or_infinite_has_no_target(length: float) -> None:
     assert LengthMeasure(lambda: length).aim(object(), 1.0, 2.0) is None

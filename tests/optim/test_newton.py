@@ -35,7 +35,7 @@ def logistic(rows: int, *, penalty: float = 0.0) -> Problem:
 
 @pytest.mark.parametrize("rows", [NEAR, FAR])
 @pytest.mark.parametrize("penalty", [0.0, 10.0])
-def test_the_gradient_vanishes_and_the_certificate_says_so(rows: int, penalty: float) -> None:
+def test_the_gradient_vanishes_and_the_certificate_holds(rows: int, penalty: float) -> None:
     problem = logistic(rows, penalty=penalty)
     solution = newton.solve(problem)
     assert solution.certificate.holds
@@ -50,7 +50,7 @@ def test_a_start_from_a_sample_leads_to_the_same_optimum() -> None:
     assert len(with_sample.trace) < len(without.trace)
 
 
-def test_a_sample_of_many_rows_begins_at_a_sample_of_its_own() -> None:
+def test_a_large_sample_starts_from_a_smaller_one() -> None:
     sizes: list[int] = []
 
     class RecordedProblem(Problem):
@@ -173,7 +173,7 @@ def test_the_search_ends_if_only_rounding_is_left(rows: int) -> None:
 
 
 @pytest.mark.parametrize("level", [20.0, 60.0])
-def test_a_start_far_above_is_left_step_by_step(level: float) -> None:
+def test_a_start_far_above_the_minimum_descends_step_by_step(level: float) -> None:
     """Every step lowers η by one: the decrease is soon small compared with the objective of the start, but positive."""
     problem = counts()
     solution = newton.solve(problem, np.array([0.0, 0.0, level]))
@@ -211,7 +211,7 @@ def test_a_sample_whose_fit_does_not_converge_is_not_a_start() -> None:
     np.testing.assert_allclose(newton.solve(problem, sampling=sampling).value, expected, rtol=1e-7)
 
 
-def test_rows_that_are_streamed_have_the_optimum_of_rows_in_memory() -> None:
+def test_streamed_rows_have_the_optimum_of_rows_in_memory() -> None:
     held = logistic(NEAR, penalty=1.0)
     found = streamed(held.observations.design.X, held.observations.y, rows=120, sample_rows=100)
     strengths = found.design.coordinates.strengths(L2(1.0).strengths(3))

@@ -46,7 +46,7 @@ def sparse_rows(X: Any) -> MixedDesign:
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("strength", [0.0, 5.0])
 @pytest.mark.parametrize("design", [None, sparse_rows])
-def test_it_finds_what_newton_finds(name: str, strength: float, design: Any) -> None:
+def test_the_minimum_agrees_with_newton(name: str, strength: float, design: Any) -> None:
     this = problem(name, strength=strength, design=design)
     solution = newton_cg.solve(this)
     assert solution.certificate.holds
@@ -54,14 +54,14 @@ def test_it_finds_what_newton_finds(name: str, strength: float, design: Any) -> 
     assert (np.diff(solution.trace) <= 1e-12 * abs(solution.trace[0])).all()
 
 
-def test_without_a_hessian_to_begin_with() -> None:
+def test_no_initial_hessian_is_needed() -> None:
     """For many columns only means and spreads are computed beforehand."""
     this = problem()
     found = newton_cg.descend(this, this.start(), choose_scaling(this, this.start(), max_factorised=0))
     np.testing.assert_allclose(found.value, newton.solve(this).value, rtol=1e-6)
 
 
-def test_products_are_those_of_the_hessian() -> None:
+def test_products_agree_with_the_hessian() -> None:
     this = problem(strength=2.0)
     w, v = np.random.default_rng(1).normal(size=(2, 5)) / 3
     np.testing.assert_allclose(this.hessian_product(w)(v), this.at(w).hessian @ v, rtol=1e-10)

@@ -24,9 +24,7 @@ def draw(n: int, d: int) -> tuple[Array, Array]:
 @pytest.mark.parametrize("alpha", [0.0, 2.0])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_the_rows_themselves_have_the_same_solution(
-    shape: tuple[int, int], alpha: float, intercept: bool, weighted: bool
-) -> None:
+def test_the_solution_of_the_rows_agrees(shape: tuple[int, int], alpha: float, intercept: bool, weighted: bool) -> None:
     X, Y = draw(*shape)
     weight = np.arange(len(X)) % 3 + 0.5 if weighted else None
     solution = nonnegative_least_squares(LeastSquaresRows(X, Y, weight), np.full(2, alpha), intercept=intercept)
@@ -81,7 +79,7 @@ def test_a_value_that_is_not_a_number(shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
-def test_columns_below_all_digits_do_not_matter(alpha: float) -> None:
+def test_columns_below_rounding_do_not_matter(alpha: float) -> None:
     """The reciprocals of their lengths are infinite."""
     X = np.column_stack([np.full(4, 5e-324), np.arange(4.0)])
     solution = nonnegative_least_squares(LeastSquaresRows(X, X[:, 1:]), np.full(1, alpha), intercept=False)

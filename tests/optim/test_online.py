@@ -79,7 +79,7 @@ def test_every_update_follows_the_rule(name: str, kind: str, classes: int) -> No
     assert_allclose(units.average(intercept=True), np.mean(path, axis=0), rtol=1e-10, atol=1e-12)
 
 
-def test_without_an_intercept_there_is_none() -> None:
+def test_without_an_intercept_it_stays_zero() -> None:
     X, codes = overlapping()
     lesson = lesson_of(X, codes, intercept=False)
     units = blank(lesson)
@@ -117,7 +117,7 @@ def test_the_certificate_bounds_the_distance_to_the_optimum(family: Any, link: A
     assert solution.trace[-1] < solution.trace[0]
 
 
-def test_steps_after_one_row_are_the_lectures() -> None:
+def test_steps_after_one_row_agree_with_the_lecture() -> None:
     """w ← w + α (y − σ(w·x)) x, in working coordinates."""
     task = independent(Bernoulli(), LOGIT, n=6)
     x, y = task.observations.design.dense(), task.observations.y

@@ -24,7 +24,7 @@ def largest(X: Any, y: Any) -> float:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("l2", [0.0, 0.1])
-def test_every_point_is_that_of_a_fit_by_itself(shape: tuple[int, int], l2: float) -> None:
+def test_every_point_agrees_with_a_single_fit(shape: tuple[int, int], l2: float) -> None:
     X, y = regression(*shape)
     top = largest(X, y)
     penalty = strengths(top, l2 * top, columns=shape[1])
@@ -47,7 +47,7 @@ def test_every_point_is_optimal(layout: Any) -> None:
         assert violation(X, y, *solution.value[:2], at) < 1e-5
 
 
-def test_screening_changes_nothing() -> None:
+def test_screening_does_not_change_the_path() -> None:
     X, y = regression(50, 600)
     penalty = strengths(largest(X, y), columns=600)
     screened, plain = (
@@ -120,7 +120,7 @@ def test_penalties_in_any_order() -> None:
         np.testing.assert_allclose(forth[m], back[m], atol=1e-5)
 
 
-def test_an_interruption_keeps_the_points_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_keeps_the_finished_points(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(30, 400)
     monkeypatch.setattr(lasso.LassoPath, "_predict_columns", interrupted_at(3, lasso.LassoPath._predict_columns))
     with pytest.raises(FitInterrupted) as stop:
@@ -132,7 +132,7 @@ def test_an_interruption_keeps_the_points_before(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_columns_that_were_skipped_enter_with_the_slopes_of_the_present_point(seed: int) -> None:
+def test_skipped_columns_enter_with_the_slopes_of_the_current_point(seed: int) -> None:
     """With few rows, many columns enter at once; slopes of an earlier point would make them wrong for good."""
     rng = np.random.default_rng(seed)
     X, y = 1.0 * rng.poisson(2.0, size=(12, 26)), rng.normal(size=12)

@@ -42,7 +42,7 @@ def test_the_minimum_is_found(n: int, p: int, share: float, l2: float, positive:
     assert penalty.violations(w, X.T @ residual).max() < 1e-6 * np.abs(X.T @ y).max() + 1e-9
 
 
-def test_from_one_penalty_to_the_next() -> None:
+def test_warm_starts_from_one_penalty_to_the_next() -> None:
     quadratic, X, y = posed(50, 80, 0)
     top = np.abs(X.T @ y).max()
     for share in np.geomspace(1, 1e-4, 30):

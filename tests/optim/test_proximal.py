@@ -50,7 +50,7 @@ def model_of(problem: Problem, **options: int) -> ProximalModel:
 
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("response", RESPONSES)
-def test_the_shortest_subgradient_vanishes_and_the_certificate_says_so(response: str, design: str) -> None:
+def test_the_shortest_subgradient_vanishes_and_the_certificate_holds(response: str, design: str) -> None:
     posed = problem(response, design)
     solution = proximal_newton.solve(posed)
     assert solution.certificate.holds
@@ -62,7 +62,7 @@ def test_the_shortest_subgradient_vanishes_and_the_certificate_says_so(response:
 @pytest.mark.parametrize("route", ["products", "rows"])
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("response", ["gaussian", "bernoulli"])
-def test_every_way_through_the_columns_ends_at_the_same_place(response: str, design: str, route: str) -> None:
+def test_every_order_of_columns_reaches_the_same_minimum(response: str, design: str, route: str) -> None:
     # with squares: the penalty alone distinguishes levels that add up to the intercept
     posed = problem(response, design, ElasticNet(5.0, l1_ratio=0.9), n=400, p=60)
     expected = proximal_newton.solve(posed).value
@@ -74,7 +74,7 @@ def test_every_way_through_the_columns_ends_at_the_same_place(response: str, des
 
 
 @pytest.mark.parametrize("solver", ["saga", "liblinear"])
-def test_logistic_regression_is_scikit_learns(solver: str) -> None:
+def test_logistic_regression_agrees_with_scikit_learn(solver: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 12))
     y = (rng.random(200) < 1 / (1 + np.exp(-X[:, 0] + X[:, 1]))).astype(float)
@@ -88,7 +88,7 @@ def test_logistic_regression_is_scikit_learns(solver: str) -> None:
 
 
 @pytest.mark.parametrize("ratio", [1.0, 0.3])
-def test_least_squares_are_scikit_learns_coordinate_descent(ratio: float) -> None:
+def test_least_squares_agree_with_the_coordinate_descent_of_scikit_learn(ratio: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 15)) + 1e8
     y = (X - 1e8)[:, 0] + rng.normal(size=100)
@@ -105,12 +105,12 @@ def test_least_squares_are_scikit_learns_coordinate_descent(ratio: float) -> Non
 
 @pytest.mark.parametrize("penalty", [L2(0.0), L2(3.0)])
 @pytest.mark.parametrize("response", ["bernoulli", "poisson", "gamma"])
-def test_without_absolute_values_it_is_newtons_method(response: str, penalty: Penalty) -> None:
+def test_without_an_l1_penalty_it_is_newtons_method(response: str, penalty: Penalty) -> None:
     posed = problem(response, penalty=penalty)
     np.testing.assert_allclose(proximal_newton.solve(posed).value, newton.solve(posed).value, atol=1e-6)
 
 
-def test_coefficients_are_drawn_to_their_means() -> None:
+def test_coefficients_are_pulled_towards_their_prior_means() -> None:
     rng = np.random.default_rng(0)
     mean = rng.normal(size=30)
     posed = problem("poisson", penalty=L1(20.0, mean=0.1 * mean))
@@ -121,7 +121,7 @@ def test_coefficients_are_drawn_to_their_means() -> None:
 
 
 @pytest.mark.parametrize("response", ["gaussian", "bernoulli", "poisson"])
-def test_a_huge_penalty_leaves_the_intercept_alone(response: str) -> None:
+def test_a_huge_penalty_leaves_only_the_intercept(response: str) -> None:
     posed = problem(response, penalty=L1(1e12))
     solution = proximal_newton.solve(posed)
     assert solution.certificate.holds
@@ -240,7 +240,7 @@ def test_the_requested_gap_is_reached_on_many_rows(response: str, gap: float) ->
 
 
 @pytest.mark.parametrize("response", ["gaussian", "bernoulli", "poisson"])
-def test_a_penalty_below_the_rounding_of_slopes_is_none(response: str) -> None:
+def test_a_penalty_below_the_rounding_of_slopes_is_ignored(response: str) -> None:
     posed = problem(response, penalty=L1(1e-12))
     solution = proximal_newton.solve(posed)
     assert solution.certificate.holds
@@ -255,7 +255,7 @@ def test_an_offset_that_is_the_same_for_all_rows_moves_the_intercept_alone() -> 
     assert found[-1] == pytest.approx(plain[-1] - 0.7, abs=1e-6)
 
 
-def test_of_very_many_free_coefficients_each_is_judged_by_its_own_curvature() -> None:
+def test_very_many_free_coefficients_are_judged_by_their_diagonal_curvature() -> None:
     strength = np.where(np.arange(30) < 2, 0.0, 5.0)
     posed = problem("bernoulli", penalty=L1(strength))
     solution = proximal_newton.solve(posed, max_free=0)

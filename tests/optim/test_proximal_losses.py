@@ -16,7 +16,7 @@ from tests.optim._proximal_cases import RESPONSES, drawn
 @pytest.mark.parametrize("response", ["gaussian", "bernoulli", "poisson", "gamma", "negative binomial"])
 @given(share=st.floats(0, 1), seed=st.integers(0, 1000))
 @settings(max_examples=20)
-def test_the_part_of_the_rows_in_the_gap_is_bregmans_divergence(response: str, share: float, seed: int) -> None:
+def test_the_row_part_of_the_gap_is_a_bregman_divergence(response: str, share: float, seed: int) -> None:
     """Return f(η) − f(η') − f'(η')(η − η') for f'(η') = s f'(η), by bisection."""
     how, rng = RESPONSES[response], np.random.default_rng(seed)
     eta = rng.normal(size=1)

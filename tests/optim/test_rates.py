@@ -19,7 +19,7 @@ def test_safe_rates_are_half_of_the_largest(incremental: bool) -> None:
     assert safe_rate(lesson, LEARNING_RULES["perceptron"], incremental=incremental) == 1.0
 
 
-def test_only_a_default_rate_decays_and_only_where_necessary() -> None:
+def test_only_a_default_rate_decays_and_only_if_necessary() -> None:
     lesson, options = lesson_of(*overlapping()), {"start": None, "decay": None}
     assert choose_rate(lesson, LEARNING_RULES["lms"], incremental=True, **options).decay > 0
     assert choose_rate(lesson, LEARNING_RULES["lms"], incremental=False, **options).decay == 0

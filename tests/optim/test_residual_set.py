@@ -14,7 +14,7 @@ from tests.optim._lasso_cases import regression, strengths, violation
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("positive", [False, True])
-def test_finds_the_minimum(kind: str, positive: bool) -> None:
+def test_the_minimum_is_found(kind: str, positive: bool) -> None:
     X, y = regression(80, 30, correlated=1.0)
     h = np.random.default_rng(0).uniform(0.5, 2, 80)
     columns = (
@@ -54,7 +54,7 @@ def test_acceleration_saves_sweeps() -> None:
     assert spent[0] < spent[1]
 
 
-def test_no_more_sweeps_than_allowed_and_at_the_minimum_none_of_the_linear_system() -> None:
+def test_sweeps_are_limited_and_none_is_needed_at_the_minimum() -> None:
     X, y = regression(20, 40, correlated=1.0)
     rows = ResidualWorkingSet(DenseColumns(X, np.zeros(40), np.ones(40)), np.arange(40), np.ones(20), centred=False)
     rows.load(np.zeros(40), y)

@@ -58,8 +58,8 @@ def test_the_minimum_of_classes_is_that_of_newtons_method_on_all_columns() -> No
     np.testing.assert_allclose(found.value, whole.value, rtol=1e-8, atol=1e-8 * np.abs(whole.value).max())
 
 
-def test_its_certificate_is_that_of_newtons_method_on_all_columns() -> None:
-    """Also away from the minimum, and where part of the gradient is not a combination of rows."""
+def test_the_certificate_agrees_with_newtons_method_on_all_columns() -> None:
+    """The formulas also hold away from the minimum, and if part of the gradient is not a combination of rows."""
     problem = of_counts()
     away = np.linspace(-1e-3, 1e-3, problem.n_columns)
     whole = newton.solve(problem, away, tolerance=1e-9, most_steps=0)
@@ -71,7 +71,7 @@ def test_its_certificate_is_that_of_newtons_method_on_all_columns() -> None:
     assert stopped.certificate.value <= whole.certificate.value * (1 + 1e-9)
 
 
-def test_it_begins_at_the_given_start() -> None:
+def test_the_search_begins_at_the_given_start() -> None:
     problem = of_counts()
     there = row_space.solve(problem, tolerance=1e-9, most_steps=100)
     again = row_space.solve(problem, there.value, tolerance=1e-9, most_steps=100)
@@ -109,7 +109,7 @@ def test_other_problems_are_left_to_other_solvers(other: Problem) -> None:
     assert choose(other).solver != "row-space"
 
 
-def test_the_plan_of_a_model_names_it() -> None:
+def test_the_plan_of_a_model_names_the_solver() -> None:
     y = np.where(COUNTS > 3, "many", "few")
     classes = CODES.astype(str)
     logistic = [LogisticRegression().fit(X, target) for target in (y, classes)]
@@ -124,7 +124,7 @@ def test_the_plan_of_a_model_names_it() -> None:
     assert glm.intercept_ == pytest.approx(whole.intercept_, rel=1e-8)
 
 
-def test_a_callback_sees_the_coefficients_of_every_column() -> None:
+def test_a_callback_receives_the_coefficients_of_every_column() -> None:
     problem = of_counts()
     values: list[float] = []
     found = row_space.solve(

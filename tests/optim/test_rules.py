@@ -38,7 +38,7 @@ def test_the_error_is_minus_the_slope_of_the_loss(name: str, y: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["lms", "logistic", "sigmoid"])
-def test_no_loss_is_more_curved_than_the_rule_says(name: str) -> None:
+def test_the_curvature_of_losses_is_bounded_as_declared(name: str) -> None:
     step, largest = 1e-4, LEARNING_RULES[name].curvature
     curvature = np.concatenate(
         [-(compiled(name, U + step, y)[0] - compiled(name, U - step, y)[0]) / (2 * step) for y in (0.0, 1.0)]
@@ -58,6 +58,6 @@ def test_the_loss_of_a_row_without_information(name: str) -> None:
         assert_allclose(compiled(name, np.zeros(1), y)[1], LEARNING_RULES[name].ignorance)
 
 
-def test_which_rules_have_gradients_and_probabilities() -> None:
+def test_rules_with_gradients_and_probabilities() -> None:
     assert [name for name, rule in LEARNING_RULES.items() if rule.has_gradient] == ["lms", "logistic", "sigmoid"]
     assert [name for name, rule in LEARNING_RULES.items() if rule.has_probabilities] == ["logistic", "sigmoid"]

@@ -16,7 +16,7 @@ from mercer.optim import lbfgs, newton, scaling
 from mercer.optim.problem import Problem
 from mercer.optim.scaling import WhiteningScaling
 from mercer.optim.softmax import SoftmaxProblem
-from tests.matrices._streamed import of_classes, of_numbers, seen
+from tests.matrices._streamed import of_classes, of_numbers, sample_chunk
 from tests.optim._problems import correlated
 
 
@@ -35,7 +35,7 @@ def test_rows_in_memory_represent_those_of_a_source(classes: bool) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 4)), rng.integers(0, 3, 300)
     source = MemorySource(X, y if classes else y.astype(float), rows=70)
-    found: Any = observe(source, seen, of_classes if classes else of_numbers, labels=classes, intercept=True)
+    found: Any = observe(source, sample_chunk, of_classes if classes else of_numbers, labels=classes, intercept=True)
     strengths = found.design.coordinates.strengths(L2(2.0).strengths(4))
     this: Any = (
         SoftmaxProblem(found, SoftmaxResponse(3), strengths)

@@ -32,7 +32,7 @@ def scalings() -> dict[str, Scaling]:
 
 
 @pytest.mark.parametrize("name", scalings())
-def test_back_is_the_transpose_of_forth(name: str) -> None:
+def test_the_backward_map_is_the_transpose_of_the_forward_map(name: str) -> None:
     scaling, rng = scalings()[name], np.random.default_rng(1)
     size = {"without an intercept": 4, "repeated": 15}.get(name, 5)
     gradient = rng.normal(size=size)
@@ -41,7 +41,7 @@ def test_back_is_the_transpose_of_forth(name: str) -> None:
 
 
 @pytest.mark.parametrize("rows", [40, 3])
-def test_whitening_is_a_root_of_the_inverse(rows: int) -> None:
+def test_whitening_is_a_square_root_of_the_inverse(rows: int) -> None:
     A = root(np.random.default_rng(2), rows)
     hessian = A.T @ A
     g = hessian @ np.random.default_rng(3).normal(size=(5, 2))  # in its range

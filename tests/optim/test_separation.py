@@ -127,7 +127,7 @@ def test_xor_balances_with_equal_weights() -> None:
     assert_array_equal(found.multipliers, 1.0)
 
 
-def test_rows_that_gain_next_to_nothing_each_are_not_separated() -> None:
+def test_rows_with_tiny_gains_are_not_separated() -> None:
     """Next to a separated value of 2³¹, 0 and ±1 are the same point, although their gains add up."""
     x = np.array([0.0, 0.0, 0.0, -1.0, 1.0, -(2.0**31), -(2.0**31), 0.0])
     found = separation.bernoulli(observed(x[:, None], (x != 0).astype(float)))
@@ -231,7 +231,7 @@ def test_too_many_columns_are_not_searched_if_some_predictors_must_not_change() 
         separation.poisson(observed([[0.0], [1.0], [2.0]], [0.0, 0.0, 3.0]), max_columns=1)
 
 
-def test_rows_that_would_fill_the_memory_are_not_written_out() -> None:
+def test_rows_that_do_not_fit_into_memory_are_not_copied() -> None:
     with pytest.raises(TooManyColumnsError, match="use a penalty"):
         separation.bernoulli(observed([[0.0], [1.0], [2.0]], [0.0, 0.0, 1.0]), max_numbers=3)
 

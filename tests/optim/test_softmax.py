@@ -50,7 +50,7 @@ def test_gradient_and_hessian_are_slopes_of_the_objective(reference: int | None)
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.7])
-def test_points_and_matrices(mean: float) -> None:
+def test_flat_points_and_matrices_are_converted(mean: float) -> None:
     """A point has the coefficients of all classes, and their mean is the prior mean."""
     this = problem(mean=mean)
     v = np.random.default_rng(2).normal(size=this.n_columns)
@@ -79,7 +79,7 @@ def test_many_columns_are_standardised() -> None:
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
+def test_with_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
     this = problem(kind=kind, n=5)
     exact = softmax.solve(this, tolerance=1e-9)
     scaling, mean_square = this.class_scaling(0.2)
@@ -95,7 +95,7 @@ def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
     np.testing.assert_allclose(scaling.apply(scaling.apply_transposed(one)), np.linalg.inv(hessian), atol=1e-10)
 
 
-def test_the_optimum_cannot_be_bettered() -> None:
+def test_no_point_has_a_lower_objective() -> None:
     this = problem(strength=0.5)
     best = softmax.solve(this)
     value = this.at(this.vector(best.value), GRADIENT).value
@@ -108,7 +108,7 @@ def test_the_optimum_cannot_be_bettered() -> None:
         assert loss + 0.5 * np.vdot(this.strengths.l2[:, None] * away, away) > value
 
 
-def test_a_class_without_weight_is_driven_out() -> None:
+def test_a_class_without_weight_gets_probability_zero() -> None:
     this = problem()
     weight = np.where(this.observations.y == 2, 0.0, 1.0)
     data = Observations(this.observations.design, this.observations.y, weight)
@@ -152,7 +152,7 @@ def test_the_size_of_weights_changes_neither_the_answer_nor_its_certificate(size
 
 @pytest.mark.parametrize("reference", [None, 1])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_products_are_those_of_the_hessian(reference: int | None, kind: str) -> None:
+def test_products_agree_with_the_hessian(reference: int | None, kind: str) -> None:
     this = problem(mean=0.3, reference=reference, kind=kind)
     v, u = np.random.default_rng(1).normal(size=(2, this.n_columns)) / 3
     np.testing.assert_allclose(this.hessian_product(v)(u), this.at(v).hessian @ u, rtol=1e-9, atol=1e-9)
@@ -200,8 +200,8 @@ def test_the_certificate_measures_the_distance_from_the_end_of_the_search() -> N
 
 @pytest.mark.parametrize("whitened", [1500, 0])
 @pytest.mark.parametrize("known", [True, False])
-def test_rows_that_are_streamed_have_the_optimum_of_rows_in_memory(whitened: int, known: bool) -> None:
-    """From the fit to the rows in memory and from the null model, and with their curvature or without."""
+def test_streamed_rows_have_the_optimum_of_rows_in_memory(whitened: int, known: bool) -> None:
+    """Start from the fit to the rows in memory and from the null model, with and without their curvature."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     codes = np.argmax(X + rng.gumbel(size=(400, 3)), axis=1)

@@ -50,7 +50,7 @@ def test_the_conditions_of_an_optimum_hold(kind: str, strength: float, l1_ratio:
     assert solution.trace[-1] == pytest.approx(min(solution.trace), rel=1e-12)
 
 
-def test_the_certificate_is_by_the_curvature_of_the_point_returned() -> None:
+def test_the_certificate_uses_the_curvature_at_the_returned_point() -> None:
     """Nearly separable classes have little curvature."""
     rng = np.random.default_rng(1)
     codes = rng.integers(3, size=300).astype(np.int32)
@@ -76,7 +76,7 @@ def test_the_certificate_is_by_the_curvature_of_the_point_returned() -> None:
 
 
 @pytest.mark.parametrize(("apart", "l1_ratio"), [(0.3, 0.01), (0.1, 1.0), (0.1, 0.01), (0.03, 1.0), (0.03, 0.01)])
-def test_a_certificate_holds_near_the_optimum_even_where_columns_are_nearly_one(apart: float, l1_ratio: float) -> None:
+def test_a_certificate_holds_near_the_optimum_with_nearly_equal_columns(apart: float, l1_ratio: float) -> None:
     """Distances of 0.5 standard errors would be 0.0007 by the diagonal of the Hessian."""
     rng = np.random.default_rng(3)
     common, own = rng.normal(size=(300, 1)), rng.normal(size=(300, 6))
@@ -110,7 +110,7 @@ def test_zeros_are_exact_and_grow_with_the_penalty() -> None:
     assert zeros[1] > 0
 
 
-def test_a_large_penalty_leaves_the_shares_of_the_classes() -> None:
+def test_with_a_large_penalty_only_the_class_shares_remain() -> None:
     this = problem(1e4)
     solution = softmax_lasso.solve(this)
     assert (solution.value[:-1] == 0).all()
@@ -118,13 +118,13 @@ def test_a_large_penalty_leaves_the_shares_of_the_classes() -> None:
     np.testing.assert_allclose(this.response.probabilities(solution.value[-1:])[0], shares, atol=1e-7)
 
 
-def test_a_prior_mean_is_where_coefficients_stay() -> None:
+def test_with_a_large_penalty_coefficients_equal_their_prior_means() -> None:
     this = problem(1e4, mean=0.25)
     solution = softmax_lasso.solve(this)
     np.testing.assert_allclose(solution.value[:-1], this.strengths.mean[:-1, None] * np.ones(3), atol=0)
 
 
-def test_without_absolute_values_it_is_the_smooth_optimum() -> None:
+def test_without_an_l1_penalty_it_is_the_smooth_optimum() -> None:
     this = problem(1.0, l1_ratio=0.0)
     np.testing.assert_allclose(softmax_lasso.solve(this).value, softmax.solve(this).value, atol=1e-6)
 
@@ -162,7 +162,7 @@ def test_the_search_ends_if_nothing_is_gained() -> None:
     assert np.abs(subgradient(this, solution.value)).max() < 1e-6
 
 
-def test_of_many_coefficients_the_bounded_steps_go_all_the_way() -> None:
+def test_bounded_steps_converge_for_many_coefficients() -> None:
     this = problem(2.0)
     expected = softmax_lasso.solve(this, tolerance=1e-7).value
     found = softmax_lasso.solve(this, tolerance=1e-5, max_newton=0)

@@ -52,7 +52,7 @@ def test_data_that_are_not_finite_for_another_reason_raise_no_error() -> None:
         np.testing.assert_array_equal(feasible_start(made), made.start())
 
 
-def test_tensors_have_the_slopes_of_arrays_midway() -> None:
+def test_slopes_of_tensors_agree_with_arrays_during_the_search() -> None:
     torch = pytest.importorskip("torch")
     midway = MidwayResponse(Poisson(), SQRT, 2.0)
     y, eta, weight = np.array([0.0, 1.0, 5.0]), np.array([0.5, 1.0, 2.0]), np.array([1.0, 2.0, 0.5])

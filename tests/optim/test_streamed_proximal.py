@@ -32,7 +32,7 @@ def problem(mean: Any = 0.0) -> Problem:
 
 
 @pytest.mark.parametrize("mean", [0.0, np.array([0.5, 0, 0, 0, 0, 0])])
-def test_optimality(mean: Any) -> None:
+def test_the_conditions_of_an_optimum_hold(mean: Any) -> None:
     """Slopes of coefficients at their mean are within the penalty, those of others balance it."""
     this = problem(mean)
     solution = streamed_proximal.solve(this, tolerance=1e-9)
@@ -54,13 +54,13 @@ def test_each_step_is_a_pass() -> None:
     assert (np.diff(solution.trace) <= 0).all()
 
 
-def test_a_start_at_the_end_needs_one_pass() -> None:
+def test_a_start_at_the_optimum_needs_one_pass() -> None:
     this = problem()
     end = streamed_proximal.solve(this, tolerance=1e-9).value
     assert len(streamed_proximal.solve(this, end, tolerance=1e-8).trace) == 1
 
 
-def test_classes() -> None:
+def test_several_classes_are_fitted() -> None:
     found = streamed(X, CLASSES, rows=130, classes=True, sample_rows=200)
     strengths = found.design.coordinates.strengths(ElasticNet(40.0, l1_ratio=1.0).strengths(6))
     this = SoftmaxProblem(found, SoftmaxResponse(3), strengths)

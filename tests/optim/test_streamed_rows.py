@@ -30,7 +30,7 @@ def streamed(rows: int = 30, X: Any = X) -> StreamedRows:
     return StreamedRows.of(MemorySource(X, Y, W, rows=rows), read)
 
 
-def test_shape_and_weights() -> None:
+def test_shape_and_weights_agree_with_rows_in_memory() -> None:
     mine, theirs = streamed(), LeastSquaresRows(X, Y, W)
     assert (mine.shape, mine.targets, mine.sparse, mine.dtype) == (theirs.shape, 3, False, theirs.dtype)
     assert (mine.total_weight, mine.heavy) == (theirs.total_weight, theirs.heavy)
@@ -38,7 +38,7 @@ def test_shape_and_weights() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 30, 500])
-def test_sums_and_gradients(rows: int) -> None:
+def test_sums_and_gradients_agree_with_rows_in_memory(rows: int) -> None:
     mine, theirs = streamed(rows), LeastSquaresRows(X, Y, W)
     for one, other in zip(
         mine.summarise(NormalEquations).products(centred=True),
@@ -53,7 +53,7 @@ def test_sums_and_gradients(rows: int) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-9)
 
 
-def test_some_targets() -> None:
+def test_some_of_the_targets_are_selected() -> None:
     chosen = np.array([True, False, True])
     mine, theirs = streamed().select_targets(chosen), LeastSquaresRows(X, Y, W).select_targets(chosen)
     assert mine.targets == 2
@@ -66,7 +66,7 @@ def test_some_targets() -> None:
     np.testing.assert_allclose(last.summarise(NormalEquations).mean[1], np.average(Y[:, 2:], axis=0, weights=W))
 
 
-def test_the_solution_is_that_in_memory() -> None:
+def test_the_solution_agrees_with_rows_in_memory() -> None:
     alpha = np.array([0.0, 1.0, 2.0])
     mine, theirs = least_squares(streamed(), alpha).value, least_squares(LeastSquaresRows(X, Y, W), alpha).value
     np.testing.assert_allclose(mine.coefficients, theirs.coefficients, rtol=1e-10)

@@ -19,7 +19,7 @@ def problem(n: int = 300):
     return X, X[:, :1] @ [[1.0, -2.0]] + rng.normal(size=(n, 2)), np.where(rng.random(n) < 0.2, 0.0, rng.random(n))
 
 
-def test_sums_are_those_of_the_array():
+def test_sums_agree_with_the_array():
     X, Y, weight = problem()
     seen = weight > 0
     theirs = LeastSquaresRows(X[seen], Y[seen], weight[seen]).summarise(NormalEquations)
@@ -31,7 +31,7 @@ def test_sums_are_those_of_the_array():
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-6)
 
 
-def test_triangles_are_those_of_the_array():
+def test_triangles_agree_with_the_array():
     X, Y, weight = problem()
     mine, theirs = (
         rows.summarise(RFactor) for rows in (TensorRows(torch.as_tensor(X), Y, weight), LeastSquaresRows(X, Y, weight))
@@ -41,7 +41,7 @@ def test_triangles_are_those_of_the_array():
 
 @pytest.mark.parametrize("alpha", [0.0, 3.0])
 @pytest.mark.parametrize("case", ["plain", "collinear", "nearly collinear", "constant", "single"])
-def test_the_fit_is_that_of_the_array(alpha, case):
+def test_the_fit_agrees_with_the_array(alpha, case):
     X, Y, _ = problem()
     if case.endswith("collinear"):
         X[:, 3] = X[:, 1] + (1e-7 * X[:, 0] if case.startswith("nearly") else 0.0)

@@ -23,7 +23,7 @@ def upper(G: np.ndarray, room: int) -> np.ndarray:
 
 @settings(max_examples=50)
 @given(st.integers(1, 20), st.integers(0, 100))
-def test_solves_the_system(size: int, seed: int) -> None:
+def test_the_system_is_solved(size: int, seed: int) -> None:
     G, b = positive_definite(size, seed), np.random.default_rng(seed + 1).normal(size=size)
     x = b.copy()
     triangle_loops.solve(upper(G, size + 3), size, x)
@@ -32,7 +32,7 @@ def test_solves_the_system(size: int, seed: int) -> None:
 
 @settings(max_examples=50)
 @given(st.integers(2, 20), st.integers(0, 100), st.integers(0, 2**20 - 1))
-def test_the_remaining_triangle_is_that_of_a_new_factorisation(size: int, seed: int, bits: int) -> None:
+def test_the_remaining_triangle_agrees_with_a_new_factorisation(size: int, seed: int, bits: int) -> None:
     keep = np.array([bool(bits >> i & 1) for i in range(size)])
     if keep.all() or not keep.any():
         keep[0] = not keep[0]

@@ -10,7 +10,7 @@ from mercer.optim.learning_rules import ThresholdUnits
 
 
 @pytest.mark.parametrize("by_column", [True, False])
-def test_a_copy_of_units_learns_by_itself(by_column: bool) -> None:
+def test_a_copy_of_units_learns_independently(by_column: bool) -> None:
     units = ThresholdUnits.of(np.ones((2, 3)), np.zeros(2), by_column=by_column)
     other = units.copy()
     other.w += 1.0

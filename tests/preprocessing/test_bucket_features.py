@@ -25,7 +25,7 @@ def rows(n: int = 200, d: int = 3, seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize(("ours", "theirs"), [("quantiles", "quantile"), ("width", "uniform")])
 @pytest.mark.parametrize("count", [2, 5, 10])
-def test_buckets_are_those_of_scikit_learn(ours: str, theirs: str, count: int) -> None:
+def test_buckets_agree_with_scikit_learn(ours: str, theirs: str, count: int) -> None:
     X, new = rows(), 2 * rows(seed=1) - 1
     mine = BucketFeatures(ours, n_buckets=count).fit(X)
     other = KBinsDiscretizer(count, strategy=theirs, encode="onehot").fit(X)
@@ -120,7 +120,7 @@ def test_extreme_scales(buckets: str, scale: float) -> None:
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
-def test_frames(frame: Any) -> None:
+def test_frames_are_accepted(frame: Any) -> None:
     X = frame({"age": [10.0, 25.0, 60.0]})
     features = BucketFeatures([0, 20, 30, 90]).fit(X)
     assert features.get_feature_names_out()[1] == "age in [20, 30)"
@@ -137,7 +137,7 @@ def test_single_precision_read_only_pickle() -> None:
     assert abs(pickle.loads(pickle.dumps(features)).transform(X) - found).max() == 0
 
 
-def test_bad_edges_are_refused() -> None:
+def test_invalid_edges_are_refused() -> None:
     X = rows()
     for edges in ([1.0], [0, 0, 1], [2, 1], [0, np.nan, 1], ["a", "b"], [[0, 1], [2, 3]]):
         with pytest.raises(BinsError, match="every column must be two or more increasing"):

@@ -26,7 +26,7 @@ def test_the_decades_of_the_lecture() -> None:
 
 @settings(max_examples=200)
 @given(x=numbers, count=st.integers(1, 12), rule=st.sampled_from([quantiles, equal_widths, lambda x, _: decades(x)]))
-def test_every_value_is_in_the_one_bucket_whose_edges_are_around_it(x: np.ndarray, count: int, rule) -> None:
+def test_every_value_is_in_the_bucket_that_contains_it(x: np.ndarray, count: int, rule) -> None:
     buckets = Buckets(rule(x, count))
     codes = buckets.codes(x)
     assert np.isfinite(buckets.edges).all()
@@ -37,12 +37,12 @@ def test_every_value_is_in_the_one_bucket_whose_edges_are_around_it(x: np.ndarra
     assert ((lower <= x) & (x < upper)).all()
 
 
-def test_quantiles_have_as_many_values_in_each() -> None:
+def test_quantile_buckets_have_equal_counts() -> None:
     x = np.random.default_rng(0).permutation(1000).astype(float)
     assert np.bincount(Buckets(quantiles(x, 8)).codes(x)).tolist() == [125] * 8
 
 
-def test_many_equal_values_make_fewer_quantiles() -> None:
+def test_many_equal_values_give_fewer_quantile_buckets() -> None:
     x = np.array([0.0] * 90 + list(range(1, 11)))
     buckets = Buckets(quantiles(x, 10))
     assert buckets.count < 10
@@ -55,5 +55,5 @@ def test_names_of_buckets_are_distinct(offset: float) -> None:
     assert len(set(names)) == len(names) == 29
 
 
-def test_missing_is_in_no_bucket() -> None:
+def test_missing_values_are_in_no_bucket() -> None:
     assert Buckets(np.array([0.0, 1.0, 2.0])).codes(np.array([np.nan, 0.5])).tolist() == [-1, 0]

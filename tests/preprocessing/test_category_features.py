@@ -69,7 +69,7 @@ POOLING: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("pooling", list(POOLING))
 @pytest.mark.parametrize("drop_first", [False, True])
 @given(rows=COLUMNS, new=COLUMNS)
-def test_columns_are_those_of_scikit_learn(pooling: str, drop_first: bool, rows: Any, new: Any) -> None:
+def test_columns_agree_with_scikit_learn(pooling: str, drop_first: bool, rows: Any, new: Any) -> None:
     options = POOLING[pooling]
     X, more = np.array(rows, dtype=object), np.array(new, dtype=object)
     mine = CategoryFeatures(drop_first=drop_first, **options).fit(X)
@@ -85,7 +85,7 @@ def test_columns_are_those_of_scikit_learn(pooling: str, drop_first: bool, rows:
 
 @settings(max_examples=25)
 @given(rows=COLUMNS, most=st.integers(1, 6))
-def test_max_levels_are_those_of_scikit_learn(rows: Any, most: int) -> None:
+def test_max_levels_agrees_with_scikit_learn(rows: Any, most: int) -> None:
     """Where there are more: scikit-learn pools the last level even if there is room for it."""
     X = np.array(rows, dtype=object)
     mine = CategoryFeatures(max_levels=most).fit(X)
@@ -196,7 +196,7 @@ def test_levels_of_any_type(values: Any, names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("dtype", [object, None])
-def test_what_a_mask_hides_is_missing(dtype: Any) -> None:
+def test_masked_values_are_missing(dtype: Any) -> None:
     X = np.ma.array([["a"], ["b"], ["a"]], mask=[[1], [0], [0]], dtype=dtype)
     features = CategoryFeatures().fit(X)
     assert features.get_feature_names_out().tolist() == ["x0_a", "x0_b", "x0_nan"]
@@ -261,7 +261,7 @@ def test_no_rows_are_refused() -> None:
         CategoryFeatures().fit(np.empty((2, 0), dtype=object))
 
 
-def test_a_hundred_thousand_levels_are_as_good_as_two() -> None:
+def test_a_hundred_thousand_levels_are_accepted() -> None:
     n = 100_000
     X = np.random.default_rng(0).permutation(n)[:, None]
     encoded = CategoryFeatures().fit_transform(X)
@@ -324,7 +324,7 @@ def test_hashing_excludes_counts(also: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"min_frequency": 8}, {"max_levels": 2, "drop_first": True}, {"hashed": 3}])
-def test_rows_in_parts_are_rows_at_once(options: dict[str, Any]) -> None:
+def test_batches_agree_with_one_fit(options: dict[str, Any]) -> None:
     X = people()
     whole = CategoryFeatures(**options).fit(X)
     parts = CategoryFeatures(**options)
@@ -360,7 +360,7 @@ def test_a_failed_fit_leaves_the_old_transformer() -> None:
 # With other estimators.
 
 
-def test_pipelines_and_searches_take_it_as_it_is() -> None:
+def test_pipelines_and_searches_accept_it() -> None:
     X = people(n=200)
     y = (X["city"] == "Ulm") ^ (np.random.default_rng(1).random(200) < 0.1)
     for model in (LogisticRegression(), TheirLogisticRegression(), DecisionTreeClassifier()):
@@ -371,7 +371,7 @@ def test_pipelines_and_searches_take_it_as_it_is() -> None:
     assert search.fit(X, y).best_params_["categoryfeatures__max_levels"] == 4
 
 
-def test_our_model_of_codes_is_theirs_of_one_hot_columns() -> None:
+def test_a_model_of_codes_agrees_with_scikit_learn_on_one_hot_columns() -> None:
     X = people(n=300)
     y = (X["city"] == "Ulm") ^ (np.random.default_rng(1).random(300) < 0.2)
     ours = make_pipeline(CategoryFeatures(), LogisticRegression(tol=1e-10)).fit(X, y)
@@ -380,14 +380,14 @@ def test_our_model_of_codes_is_theirs_of_one_hot_columns() -> None:
     assert ours[-1].feature_names_in_.tolist() == ours[0].get_feature_names_out().tolist()
 
 
-def test_a_column_transformer_writes_the_codes_out() -> None:
+def test_a_column_transformer_converts_codes_to_columns() -> None:
     X = people()
     columns = ColumnTransformer([("codes", CategoryFeatures(), ["city"]), ("rest", "passthrough", ["rooms"])])
     together = columns.fit_transform(X)
     assert_array_equal(together[:, :-1], CategoryFeatures().fit_transform(X[["city"]]).toarray())
 
 
-def test_it_is_pickled_completely() -> None:
+def test_pickled_transformers_give_the_same_columns() -> None:
     features = CategoryFeatures(min_frequency=4).fit(people())
     again = pickle.loads(pickle.dumps(features))
     assert_array_equal(again.transform(people(1)).toarray(), features.transform(people(1)).toarray())
@@ -396,7 +396,7 @@ def test_it_is_pickled_completely() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"min_frequency": 3}, {"max_levels": 2}, {"hashed": 8}], ids=str)
-def test_levels_of_a_source_are_those_of_all_rows(options):
+def test_levels_of_a_source_are_collected_from_all_rows(options):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.choice(["u", "v", "w", None], 100), "b": rng.integers(4, size=100)})
     X.loc[99, "a"] = "at the end"

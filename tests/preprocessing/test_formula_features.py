@@ -24,7 +24,7 @@ from mercer._errors import (
 from tests.preprocessing._frame import FRAME
 
 
-def test_a_formula() -> None:
+def test_columns_follow_from_a_formula() -> None:
     whole = FRAME.dropna()
     features = TableFeatures(formula="log(age) + C(city) * member").fit(whole)
     names = features.get_feature_names_out().tolist()
@@ -41,7 +41,7 @@ def test_a_formula() -> None:
     assert_array_equal(copied.transform(whole), features.transform(whole))
 
 
-def test_means_of_a_formula_are_those_of_the_fit() -> None:
+def test_means_of_a_formula_are_stored_in_the_fit() -> None:
     features = TableFeatures(formula="center(visits)").fit(FRAME)
     assert_allclose(features.transform(FRAME[:1]), [[FRAME.visits[0] - FRAME.visits.mean()]])
 
@@ -57,12 +57,12 @@ def test_means_of_a_formula_are_those_of_the_fit() -> None:
         ("city", NonFiniteError, "contains NaN"),
     ],
 )
-def test_bad_formulas(formula: str, error: type[Exception], words: str) -> None:
+def test_invalid_formulas_are_refused(formula: str, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         TableFeatures(formula=formula).fit(FRAME)
 
 
-def test_a_formula_that_is_not_finite() -> None:
+def test_a_formula_that_is_not_finite_is_refused() -> None:
     with pytest.raises(NonFiniteError, match=r"'log\(x\)' is -inf in row 1; .* log\(1 \+ x\)"):
         TableFeatures(formula="log(x)").fit(pd.DataFrame({"x": [1.0, 0.0]}))
     features = TableFeatures(formula="log(x)").fit(pd.DataFrame({"x": [1.0, 2.0]}))
@@ -101,7 +101,7 @@ def test_unseen_levels_of_a_formula_are_reported_by_every_thread() -> None:
     assert warnings.filters == filters
 
 
-def test_an_error_without_words_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_without_a_message_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
@@ -110,7 +110,7 @@ def test_an_error_without_words_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
         TableFeatures(formula="b").fit(pd.DataFrame({"b": [1.0, 2.0]}))
 
 
-def test_a_formula_without_formulaic(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_formulaic_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "formulaic", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'mercer\[formula\]'"):
         TableFeatures(formula="visits").fit(FRAME)

@@ -26,7 +26,7 @@ def test_rows_are_not_changed_and_integers_become_floats() -> None:
     assert LogFeatures().fit_transform([[0, 1]]).dtype == np.float64
 
 
-def test_sparse_stays_sparse_and_single_stays_single() -> None:
+def test_sparse_rows_and_single_precision_are_kept() -> None:
     X = sp.random(30, 4, 0.3, format="csr", random_state=0, dtype=np.float32)
     features = LogFeatures().fit_transform(X)
     assert features.nnz == X.nnz
@@ -54,7 +54,7 @@ def test_names_and_missing_values() -> None:
         features.transform(X.fillna(np.inf))
 
 
-def test_pickled() -> None:
+def test_transformers_can_be_pickled() -> None:
     features = pickle.loads(pickle.dumps(LogFeatures().fit([[1.0]])))
     assert features.n_output_features_ == 1
     assert "logarithms of 1 columns" in str(features.plan_)

@@ -23,7 +23,7 @@ def test_small_numbers_keep_their_digits() -> None:
     np.testing.assert_allclose(signed_log(np.array([1e-300, -1e-17])), [1e-300, -1e-17], rtol=1e-15)
 
 
-def test_missing_stays_missing_and_precision_stays() -> None:
+def test_missing_values_and_precision_are_kept() -> None:
     found = signed_log(np.array([np.nan, 1.0], np.float32))
     assert found.dtype == np.float32
     assert np.isnan(found[0])

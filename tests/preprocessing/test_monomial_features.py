@@ -47,7 +47,7 @@ INPUTS: dict[str, Any] = {
 @pytest.mark.parametrize("X", INPUTS.values(), ids=INPUTS)
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
 @pytest.mark.parametrize("interaction_only", [False, True])
-def test_numbers_and_names_are_those_of_scikit_learn(X: Any, degree: int, interaction_only: bool) -> None:
+def test_features_and_names_agree_with_scikit_learn(X: Any, degree: int, interaction_only: bool) -> None:
     ours, theirs = (
         made(degree, interaction_only=interaction_only).fit(X) for made in (MonomialFeatures, PolynomialFeatures)
     )
@@ -73,7 +73,7 @@ def test_counts_of_the_lecture() -> None:
 
 @pytest.mark.parametrize("exactly", [False, True])
 @pytest.mark.parametrize("degree", [1, 2, 3, 5])
-def test_scaled_it_is_the_map_of_the_polynomial_kernel(degree: int, exactly: bool) -> None:
+def test_scaled_features_are_the_map_of_the_polynomial_kernel(degree: int, exactly: bool) -> None:
     X, Z = rows(), rows(7, seed=1)
     features = MonomialFeatures(degree, exactly=exactly, scaled=True, constant=2.0).fit(X)
     kernel = Polynomial(degree=degree, constant=0.0 if exactly else 2.0)
@@ -89,7 +89,7 @@ def test_ridge_on_scaled_features_is_kernel_ridge() -> None:
     np.testing.assert_allclose(explicit.predict(X), implicit.predict(X), atol=1e-9)
 
 
-def test_single_precision_and_missing_values_stay() -> None:
+def test_single_precision_and_missing_values_are_kept() -> None:
     X = rows().astype(np.float32)
     X[3, 1] = np.nan
     features = MonomialFeatures(3).fit_transform(X)
@@ -137,7 +137,7 @@ def test_features_beyond_memory_are_refused_before_they_are_computed() -> None:
         features.powers()
     with pytest.raises(TooLargeError, match="a list of 377,348,994 names"):
         features.get_feature_names_out()
-    assert "MonomialFeatures" in features._repr_html_()  # which looks at every attribute
+    assert "MonomialFeatures" in features._repr_html_()  # which reads every attribute
     with pytest.raises(TooLargeError, match="constant=0"):
         MonomialFeatures(8, exactly=True).fit_transform(np.ones((10_000, 40)))
 
@@ -181,7 +181,7 @@ def test_a_fit_refuses_products_as_transform_does() -> None:
     MonomialFeatures(2, interaction_only=True).fit(X)  # no row has two of the large numbers
 
 
-def test_a_failed_fit_leaves_the_old_map() -> None:
+def test_a_failed_fit_leaves_the_old_transformer() -> None:
     features = MonomialFeatures(2).fit(rows())
     with pytest.raises(NonFiniteError):
         features.fit(np.full((2, 3), np.inf))

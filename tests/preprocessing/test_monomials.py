@@ -31,7 +31,7 @@ def rows(n: int, d: int, seed: int, density: float = 0.4) -> np.ndarray:
 
 @settings(max_examples=100)
 @given(feature_map=maps, seed=st.integers(0, 1000), density=st.sampled_from([0.0, 0.3, 1.0]))
-def test_sparse_rows_have_the_features_of_dense_ones(feature_map: MonomialMap, seed: int, density: float) -> None:
+def test_sparse_rows_agree_with_dense_ones(feature_map: MonomialMap, seed: int, density: float) -> None:
     X = rows(20, feature_map.columns, seed, density)
     features = feature_map(sp.csr_array(X))
     assert features.format == "csr"
@@ -48,7 +48,7 @@ def test_sparse_rows_have_the_features_of_dense_ones(feature_map: MonomialMap, s
     seed=st.integers(0, 1000),
     sparse=st.booleans(),
 )
-def test_with_their_roots_inner_products_are_the_kernel(
+def test_inner_products_of_scaled_monomials_give_the_kernel(
     d: int, degree: int, constant: float, exactly: bool, seed: int, sparse: bool
 ) -> None:
     X = rows(9, d, seed, 0.7)
@@ -61,7 +61,7 @@ def test_with_their_roots_inner_products_are_the_kernel(
 
 
 def test_only_stored_numbers_are_multiplied() -> None:
-    """Of a million columns, three in a row: C(3 + 3, 3) features out of 1.7 · 10¹⁷."""
+    """A million columns with three values in a row give C(3 + 3, 3) features out of 1.7 · 10¹⁷."""
     X = sp.csr_array(([2.0, 3.0, 5.0], ([0, 0, 0], [7, 1000, 999_999])), shape=(2, 1_000_000))
     feature_map = MonomialMap(1_000_000, 3)
     features = feature_map(X)
@@ -73,7 +73,7 @@ def test_only_stored_numbers_are_multiplied() -> None:
     )
 
 
-def test_blocks_of_sparse_rows_change_nothing() -> None:
+def test_blocks_of_sparse_rows_do_not_change_features() -> None:
     X, feature_map = sp.csr_array(rows(60_000, 6, 0)), MonomialMap(6, 3)
     whole, parts = feature_map(X), [feature_map(X[start : start + 1000]) for start in range(0, 60_000, 1000)]
     rows_by_size = np.bincount(np.diff(X.indptr)).tolist()
@@ -81,7 +81,7 @@ def test_blocks_of_sparse_rows_change_nothing() -> None:
     np.testing.assert_array_equal(whole.toarray(), sp.vstack(parts).toarray())
 
 
-def test_entries_stored_twice_or_out_of_order_are_one() -> None:
+def test_entries_stored_twice_or_out_of_order_are_combined() -> None:
     X = sp.csr_array((np.array([1.0, 2.0, 5.0]), np.array([1, 1, 0]), np.array([0, 3])), shape=(1, 2))
     np.testing.assert_array_equal(MonomialMap(2, 2)(X).toarray(), [[1, 5, 3, 25, 15, 9]])
     assert X.nnz == 3  # the given matrix is unchanged
@@ -97,7 +97,7 @@ def test_features_beyond_memory_are_refused_with_the_kernel_as_a_remedy() -> Non
 
 
 def test_lower_degrees_may_have_more_monomials_than_the_requested_one() -> None:
-    """Of 24 columns C(24, 22) products of 22, but C(24, 12) of twelve; of 36 more than 2³¹."""
+    """24 columns have C(24, 22) products of 22, but C(24, 12) of twelve; 36 columns have more than 2³¹."""
     X = np.random.default_rng(0).uniform(0.5, 2, size=(1, 24))
     features = MonomialMap(24, 22, exactly=True, distinct=True)(X)
     assert features.shape == (1, 276)

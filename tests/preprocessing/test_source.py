@@ -54,7 +54,7 @@ def arrow_frame():
 @pytest.mark.parametrize("frame", [pandas_frame, arrow_frame])
 @pytest.mark.parametrize("rows", [1000, 60, 7])
 @pytest.mark.parametrize("options", [{}, {"scale": False, "min_frequency": 3, "exclude": ["city"]}], ids=str)
-def test_streamed_is_in_memory(frame, rows, options):
+def test_streamed_fits_agree_with_fits_in_memory(frame, rows, options):
     X = frame()
     expected = TableFeatures(**options).fit(X)
     streamed = TableFeatures(**options).fit(MemorySource(X, rows=rows))
@@ -99,7 +99,7 @@ def test_requested_kinds_and_columns_that_do_not_exist_are_named():
 @pytest.mark.parametrize(
     ("column", "kind"), [("count", "date"), ("city", "date"), ("day", "number"), ("day", "binary")]
 )
-def test_another_kind_is_refused_as_in_memory(column, kind):
+def test_columns_of_another_kind_are_refused_as_in_memory(column, kind):
     X, features = pandas_frame(), TableFeatures(kinds={column: kind})
     for data in (X, MemorySource(X, rows=50)):
         with pytest.raises(ColumnTypeError, match=f"'{column}' must hold"):

@@ -24,7 +24,7 @@ def rows(n: int = 120, d: int = 3, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
 @pytest.mark.parametrize("extrapolation", ["constant", "linear"])
 @pytest.mark.parametrize("include_bias", [False, True])
-def test_b_splines_are_those_of_scikit_learn(
+def test_b_splines_agree_with_scikit_learn(
     ours: str, theirs: str, degree: int, extrapolation: str, include_bias: bool
 ) -> None:
     X, new = rows(), 2 * rows(seed=1) - 1
@@ -38,7 +38,7 @@ def test_b_splines_are_those_of_scikit_learn(
         np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
 
 
-def test_steps_are_those_of_scikit_learn() -> None:
+def test_steps_agree_with_scikit_learn() -> None:
     X = rows()
     expected = SplineTransformer(6, 0).fit_transform(X)
     np.testing.assert_array_equal(SplineFeatures(6, 0, knots="width").fit_transform(X), expected)
@@ -73,7 +73,7 @@ def test_knots_by_column() -> None:
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
-def test_frames(frame: Any) -> None:
+def test_frames_are_accepted(frame: Any) -> None:
     X = frame({"age": np.linspace(0, 1, 30)})
     out = SplineFeatures(3).set_output(transform="pandas").fit_transform(X)
     assert out.columns.tolist() == [f"age spline {j}" for j in range(5)]
@@ -118,7 +118,7 @@ def test_contradictory_options_are_refused() -> None:
         SplineFeatures().fit(np.where(np.arange(3) == 2, np.inf, X))
 
 
-def test_a_number_that_stands_for_a_missing_one_leaves_the_others_their_knots() -> None:
+def test_an_extreme_missing_value_code_does_not_move_the_other_knots() -> None:
     x = np.linspace(0, 1, 100)
     with_a_code = np.append(x, 1e13)[:, None]
     model = SplineFeatures(n_knots=5).fit(with_a_code)

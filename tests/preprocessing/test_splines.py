@@ -17,7 +17,9 @@ knots = st.lists(st.floats(-100, 100), min_size=2, max_size=8, unique=True).map(
 
 @settings(max_examples=150)
 @given(knots=knots, degree=st.integers(0, 5), natural=st.booleans(), linear=st.booleans(), seed=st.integers(0, 1000))
-def test_they_add_up_to_one_everywhere(knots: np.ndarray, degree: int, natural: bool, linear: bool, seed: int) -> None:
+def test_splines_add_up_to_one_everywhere(
+    knots: np.ndarray, degree: int, natural: bool, linear: bool, seed: int
+) -> None:
     x = np.append(knots, np.random.default_rng(seed).uniform(-300, 300, 50))
     splines = Splines(knots, 3 if natural else degree, natural, linear)
     values = splines(x)
@@ -49,7 +51,7 @@ def test_coefficients_of_natural_splines_are_values_at_knots() -> None:
 
 
 @pytest.mark.parametrize(("natural", "degree"), [(False, 1), (False, 2), (False, 3), (True, 3)])
-def test_beyond_the_knots_they_are_tangents(natural: bool, degree: int) -> None:
+def test_natural_splines_are_linear_beyond_the_knots(natural: bool, degree: int) -> None:
     splines = Splines(np.array([0.0, 1.0, 3.0, 4.0]), degree, natural, linear=True)
     h = 1e-6
     for end, out in ((0.0, -1.0), (4.0, 1.0)):
@@ -63,7 +65,7 @@ def test_names_of_natural_splines_are_distinct() -> None:
     assert Splines(np.array([0.1, 0.1 + 1e-9]), natural=True).names("x") == ["x at 0.1", "x at 0.100000001"]
 
 
-def test_constant_beyond_the_knots() -> None:
+def test_splines_can_be_constant_beyond_the_knots() -> None:
     splines = Splines(np.array([0.0, 1.0, 3.0]))
     np.testing.assert_array_equal(splines(np.array([-5.0, 9.0])), splines(np.array([0.0, 3.0])))
 
@@ -88,7 +90,7 @@ def test_knots() -> None:
     assert quantile_knots(np.empty(0), 5).tolist() == even_knots(np.empty(0), 5).tolist() == [0, 1]
 
 
-def test_missing_stays_missing() -> None:
+def test_missing_values_are_kept() -> None:
     values = Splines(np.array([0.0, 1.0]))(np.array([np.nan, 0.5]))
     assert np.isnan(values[0]).all()
     assert np.isfinite(values[1]).all()
@@ -109,11 +111,11 @@ def test_values_that_differ_by_rounding_are_one_knot() -> None:
     assert np.abs(values).max() < 100
 
 
-def test_denormal_values_are_one_place() -> None:
+def test_denormal_values_are_one_knot() -> None:
     assert len(quantile_knots(np.array([0.0, 5e-324]), 5)) == 2
     assert np.ptp(quantile_knots(np.array([0.0, 5e-324]), 5)) >= 1
 
 
-def test_even_knots_of_denormal_values_are_as_good_as_one() -> None:
+def test_equidistant_knots_of_denormal_values_are_merged() -> None:
     x = np.arange(4) * 5e-324
     assert np.isfinite(Splines(even_knots(x, 5), linear=True)(x)).all()

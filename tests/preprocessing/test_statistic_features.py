@@ -30,7 +30,7 @@ def test_a_normal_column_has_itself_and_its_square_in_units_of_its_deviation() -
 @pytest.mark.parametrize(
     "model", [GaussianNB(), NaiveBayes(), BernoulliNB(binarize=3), NaiveBayes("poisson")], ids=repr
 )
-def test_the_model_is_linear_in_them(model: Any) -> None:
+def test_naive_bayes_is_linear_in_the_features(model: Any) -> None:
     rows = np.round(X)
     maker = StatisticFeatures(model).fit(rows, Y)
     form = linear_form(clone(model).fit(rows, Y))
@@ -61,7 +61,7 @@ def of_family(family: str, unit: float = 1.0) -> Any:
 
 @pytest.mark.parametrize("family", ["poisson", "gamma", "exponential", "inverse_gaussian", "lognormal", "beta"])
 def test_statistics_of_any_family_are_in_units_of_their_deviation(family: str) -> None:
-    """… which the family itself knows: those of the rows are near to 1."""
+    """… in the units of the family: the scales of the rows are close to 1."""
     features = StatisticFeatures(NaiveBayes(family)).fit_transform(of_family(family), Y)
     np.testing.assert_allclose(features.std(axis=0), 1.0, atol=0.3)
 
@@ -78,7 +78,7 @@ def test_units_do_not_matter_to_the_penalised_half(family: str, unit: float) -> 
     np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
 
-def test_columns_that_are_normal_together_have_no_units_either() -> None:
+def test_units_of_jointly_normal_columns_do_not_matter() -> None:
     both = {(0, 1, 2, 3): MultivariateGaussian()}
     unit = np.array([1e-6, 1.0, 1e3, 1e6])
     plain, scaled = (
@@ -89,7 +89,7 @@ def test_columns_that_are_normal_together_have_no_units_either() -> None:
 
 
 @pytest.mark.parametrize("family", ["poisson", "gamma", "histogram"])
-def test_a_gap_that_the_fit_did_not_have_is_replaced_by_the_average(family: str) -> None:
+def test_gaps_in_columns_that_were_complete_in_the_fit_are_replaced_by_the_mean(family: str) -> None:
     rows = of_family("gamma" if family == "histogram" else family)
     maker = StatisticFeatures(NaiveBayes(family)).fit(rows, Y)
     gappy = rows.copy()
@@ -125,7 +125,7 @@ def test_only_gaps_of_the_fit_have_an_indicator() -> None:
     assert whole[0, 2:4].tolist() == [0, 0]
 
 
-def test_mixed_tables_and_levels_never_seen() -> None:
+def test_mixed_tables_and_unseen_levels() -> None:
     frame = pd.DataFrame({"number": [1.0, 2.0, 3.0, 4.0], "colour": ["red", "blue", "red", None]})
     maker = StatisticFeatures(NaiveBayes()).fit(frame, [0, 0, 1, 1])
     other = pd.DataFrame({"number": [2.0, np.nan], "colour": ["green", None]})
@@ -147,7 +147,7 @@ def test_codes_and_sparse_rows() -> None:
     np.testing.assert_array_equal(normal.fit(rows, y).transform(rows), normal.fit(codes, y).transform(codes))
 
 
-def test_conventions() -> None:
+def test_follows_the_conventions_of_scikit_learn() -> None:
     maker = StatisticFeatures(GaussianNB())
     with pytest.raises(NotFittedError):
         maker.transform(X)
@@ -171,7 +171,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
 
 
 @pytest.mark.parametrize("model", [GaussianNB(), NaiveBayes(), CategoricalNB()], ids=repr)
-def test_a_weight_of_one_changes_nothing(model: Any) -> None:
+def test_a_weight_of_one_has_no_effect(model: Any) -> None:
     rows = np.round(X)
     plain = StatisticFeatures(model).fit(rows, Y)
     weighted = StatisticFeatures(model).fit(rows, Y, sample_weight=np.ones(len(Y)))

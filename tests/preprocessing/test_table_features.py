@@ -101,7 +101,7 @@ def test_numbers_alone_are_an_array() -> None:
     assert TableFeatures().fit_transform(single).dtype == np.float64
 
 
-def test_a_constant_pinned_as_a_number_is_centred() -> None:
+def test_a_constant_declared_as_a_number_is_centred() -> None:
     found = TableFeatures(kinds={"x": "number"}).fit(pd.DataFrame({"x": [0.1] * 7}))
     assert_allclose(found.transform(pd.DataFrame({"x": [0.1, 1.1]})), [[0.0], [1.0]])
 
@@ -114,7 +114,7 @@ def test_outputs_agree(output: str) -> None:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_out(library: str) -> None:
+def test_features_can_be_returned_as_frames(library: str) -> None:
     features = TableFeatures().set_output(transform=library).fit(FRAME)
     frame = features.transform(FRAME)
     assert list(frame.columns) == features.get_feature_names_out().tolist()
@@ -165,7 +165,7 @@ def test_strings_of_digits_are_not_numbers() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_the_largest_floats_are_standardised() -> None:
-    """Their differences are no floats."""
+    """The differences of these values overflow."""
     shares = np.array([[1.0], [-1.0], [1.0], [0.5]])
     X = np.finfo(float).max * shares
     assert_allclose(TableFeatures().fit_transform(X), (shares - shares.mean()) / shares.std())
@@ -179,7 +179,7 @@ def test_names_of_long_levels_are_short() -> None:
     assert max(map(len, names)) < 80
 
 
-def test_rows_one_by_one_are_rows_all_at_once() -> None:
+def test_single_rows_agree_with_all_rows_at_once() -> None:
     features = TableFeatures().fit(FRAME)
     whole = np.asarray(features.transform(FRAME))
     for row in (0, 1, 9, 11):
@@ -214,7 +214,7 @@ def test_changed_columns_are_named(change: dict[str, Any], error: type[Exception
         TableFeatures().fit(FRAME).transform(changed)
 
 
-def test_no_rows_to_transform() -> None:
+def test_zero_rows_are_transformed() -> None:
     shape = rf"0 sample\(s\) \(shape=\(0, {FRAME.shape[1]}\)\)"  # with the columns that are left out
     with pytest.raises(EmptyDataError, match=shape):
         TableFeatures().fit(FRAME).transform(FRAME[:0])
@@ -283,7 +283,7 @@ def test_an_unseen_value_is_not_missing_where_gaps_are_refused() -> None:
         features.transform(pd.DataFrame({"x": [1, 0, None]}))
 
 
-def test_rare_levels_are_one() -> None:
+def test_rare_levels_are_pooled() -> None:
     city = ["Ulm"] * 9 + ["Bonn"] * 9 + ["Jena", "Kiel"]
     features = TableFeatures(min_frequency=2).fit(pd.DataFrame({"city": city}))
     assert features.get_feature_names_out().tolist() == ["city[Bonn]", "city[Ulm]", "city[infrequent]"]
@@ -361,7 +361,7 @@ def test_columns_can_be_left_out() -> None:
         (FRAME[["user_id", "same"]], EmptyDataError, "no column to learn from: 'user_id'.*'same'"),
     ],
 )
-def test_bad_tables(frame: Any, error: type[Exception], words: str) -> None:
+def test_invalid_tables_are_refused(frame: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         TableFeatures().fit(frame)
 
@@ -371,7 +371,7 @@ def test_mixed_types_can_be_requested() -> None:
     assert TableFeatures(kinds={"x": "category"}).fit_transform(frame).shape == (27, 3)
 
 
-def test_a_failed_fit_keeps_what_was_there() -> None:
+def test_a_failed_fit_leaves_the_old_transformer() -> None:
     features = TableFeatures().fit(FRAME)
     before = np.asarray(features.transform(FRAME))
     with pytest.raises(NonFiniteError):
@@ -397,7 +397,7 @@ def test_in_a_pipeline() -> None:
         Nystroem(gamma=1.0, n_components=100, random_state=0),
     ],
 )
-def test_kernel_features_stand_beside_those_of_a_table(features: Any) -> None:
+def test_kernel_features_are_combined_with_features_of_a_table(features: Any) -> None:
     rng = np.random.default_rng(0)
     place, city = rng.normal(size=(400, 2)), rng.choice(["Ulm", "Bonn", "Jena"], 400)
     frame = pd.DataFrame({"east": place[:, 0], "north": place[:, 1], "city": city})
@@ -412,7 +412,7 @@ def test_kernel_features_stand_beside_those_of_a_table(features: Any) -> None:
     assert len(names) == 5 + 100
 
 
-def test_linear_models_of_codes_are_those_of_the_features_written_out() -> None:
+def test_linear_models_of_codes_agree_with_dense_features() -> None:
     frame = FRAME.drop(columns="note")
     encoded = TableFeatures().fit_transform(frame)
     expected = Ridge().fit(np.asarray(encoded), Y).predict(np.asarray(encoded))
@@ -439,7 +439,7 @@ def test_a_deviation_below_all_floats_is_the_smallest_one() -> None:
     assert_array_equal(TableFeatures().fit_transform(np.array([[-1e-323], [-5e-324]])).ravel(), [0.0, 1.0])
 
 
-def test_many_columns_of_numbers_are_what_each_is_by_itself() -> None:
+def test_many_columns_of_numbers_agree_with_single_columns() -> None:
     """Enough of them are read and computed together; gaps, huge values and labels keep their own way."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(5, 3, (40, 80))).rename(columns=lambda j: f"x{j}")

@@ -38,7 +38,7 @@ def test_weights_of_words_may_depend_on_classes() -> None:
     assert (found["note[big]"].max() > 0) != (found["note[small]"].max() > 0)
 
 
-def test_words_are_those_of_scikit_learn() -> None:
+def test_words_agree_with_scikit_learn() -> None:
     words = TableFeatures(output="sparse").fit_transform(FRAME[["note"]])
     assert_allclose(words.toarray(), TheirVectorizer().fit_transform(FRAME.note).toarray())
     counts = TableFeatures(text=CountVectorizer(binary=True), output="array").fit_transform(FRAME[["note"]])

@@ -1,4 +1,4 @@
-"""What users may rely on, written out: public names, methods and commands with their parameters, and what a fit sets.
+"""List the public interface: names, methods and commands with their parameters, and the attributes set by a fit.
 
 `python -m tests.release._names` writes the list anew, after a change that was meant.
 """
@@ -41,7 +41,7 @@ def _methods(path: str, value: Any) -> Iterator[str]:
 
 
 def learnt_names(value: Any) -> list[str]:
-    """What a fitted model has, as its docstring says."""
+    """Return the attributes of a fitted model according to its docstring."""
     _, _, after = (inspect.getdoc(value) or "").partition("\nAttributes\n----------\n")
     section = re.split(r"\n[A-Z]\w+\n---", after)[0]
     heads = re.findall(r"^(\w[\w, ]*) :", section, re.MULTILINE)
@@ -49,7 +49,7 @@ def learnt_names(value: Any) -> list[str]:
 
 
 def _is_ours(owner: type, name: str) -> bool:
-    """Whether a class of mercer says so: what scikit-learn's bases bring is its own to promise."""
+    """Return whether a class of mercer documents the name; names of scikit-learn's base classes are excluded."""
     return any(name in vars(base) and base.__module__.startswith("mercer.") for base in owner.__mro__)
 
 

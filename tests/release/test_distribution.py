@@ -1,4 +1,4 @@
-"""What is published: a wheel with the package and nothing else, a source archive that holds its own tests."""
+"""Tests of the published files: a wheel with only the package, and a source archive with its tests."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_wheel_runs_anywhere_and_brings_the_command(wheel: zipfile.ZipFile) 
     assert "mercer = mercer.cli:main" in wheel.read(points).decode()
 
 
-def test_extras_are_those_the_sentences_name(wheel: zipfile.ZipFile) -> None:
+def test_extras_agree_with_those_named_in_error_messages(wheel: zipfile.ZipFile) -> None:
     """`pip install 'mercer[x]'` is said where a package is missing: each x exists, and `all` has them all."""
     (metadata,) = [name for name in wheel.namelist() if name.endswith("METADATA")]
     extras = set(Parser().parsestr(wheel.read(metadata).decode()).get_all("Provides-Extra") or [])

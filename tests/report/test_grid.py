@@ -24,7 +24,7 @@ def printed(grid: Grid, width: int = 80) -> str:
     return out.getvalue()
 
 
-def test_numbers_are_rounded_and_what_is_unknown_is_a_dash() -> None:
+def test_numbers_are_rounded_and_unknown_values_are_dashes() -> None:
     assert GRID.written() == [["first [bold]", "0.988", "12"], ["second", "–", "–"]]
 
 
@@ -34,7 +34,7 @@ def test_plain_text_lines_up() -> None:
     assert [line.rindex(end) for line, end in zip(lines[1:], ("----", "12", "–"), strict=True)] == [24, 26, 27]
 
 
-def test_the_terminal_shows_every_cell_and_takes_nothing_for_markup() -> None:
+def test_the_terminal_shows_every_cell_without_interpreting_markup() -> None:
     text = printed(GRID)
     for cell in ("Scores", "model", "first [bold]", "0.988", "second", "–", "A note with [markup] in it."):
         assert cell in text
@@ -46,7 +46,7 @@ def test_long_notes_wrap_and_numbers_do_not() -> None:
     assert printed(grid).count("word") == 60
 
 
-def test_in_a_narrow_terminal_columns_come_below_with_the_names() -> None:
+def test_in_a_narrow_terminal_columns_continue_below_with_the_names() -> None:
     fields = (Field("model"), *(Field(heading, ".4f") for heading in ("accuracy", "log loss", "fit seconds")))
     names = ("LinearDiscriminantAnalysis", "GaussianNB")
     text = printed(Grid("", fields, tuple((name, 0.98765, 0.12345, 0.00012) for name in names)), width=52)

@@ -11,7 +11,7 @@ GRID = Grid(
 )
 
 
-def test_every_cell_is_there_and_nothing_is_markup() -> None:
+def test_every_cell_is_shown_and_escaped() -> None:
     page = ElementTree.fromstring(f"<div>{grid_html(GRID)}</div>")
     assert page.findtext("table/caption") == "Fruit & co"
     assert [cell.text for cell in page.iter("th")] == ["name", "price"]
@@ -19,6 +19,6 @@ def test_every_cell_is_there_and_nothing_is_markup() -> None:
     assert page.findtext("p") == "In euros."
 
 
-def test_numbers_stand_to_the_right() -> None:
+def test_numbers_are_right_aligned() -> None:
     page = ElementTree.fromstring(f"<div>{grid_html(GRID)}</div>")
     assert [cell.get("style") for cell in page.iter("td")][:2] == ["text-align: left", "text-align: right"]

@@ -1,4 +1,4 @@
-"""Pictures say what they were given: asked of the Axes, not of the pixels."""
+"""Tests of plots by the contents of the Axes, not by pixels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
-def test_a_picture_is_drawn_where_it_was_asked_for_and_has_named_axes(draw: Any, pyplot: Any) -> None:
+def test_a_plot_is_drawn_into_the_given_axes_with_labels(draw: Any, pyplot: Any) -> None:
     given = pyplot.figure().add_subplot()
     assert draw(given) is given
     assert given.get_xlabel()
@@ -37,14 +37,14 @@ def test_a_picture_is_drawn_where_it_was_asked_for_and_has_named_axes(draw: Any,
 
 
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
-def test_without_axes_it_gets_a_figure_of_its_own_and_names_that_are_there_are_kept(draw: Any, pyplot: Any) -> None:
+def test_without_axes_a_new_figure_is_made_and_existing_labels_are_kept(draw: Any, pyplot: Any) -> None:
     other = pyplot.figure().add_subplot(xlabel="weight of the dog")
     assert draw(None) is not other
     assert draw(other).get_xlabel() == "weight of the dog"
 
 
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
-def test_without_matplotlib_a_sentence_says_how_to_install_it(draw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_matplotlib_is_named_with_its_installation(draw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setattr(sys, "meta_path", [_NoMatplotlib(), *sys.meta_path])
@@ -58,7 +58,7 @@ class _NoMatplotlib:
             raise ModuleNotFoundError(f"No module named {name!r}", name="matplotlib")
 
 
-def test_a_density_stands_on_zero_also_when_a_higher_one_is_drawn_into_the_same_picture() -> None:
+def test_the_axis_of_densities_starts_at_zero_with_several_curves_too() -> None:
     ax = plots.density_curve(GRID, BELL, label="wide")
     plots.density_curve(GRID / 3, 3 * BELL, label="narrow", ax=ax)
     bottom, top = ax.get_ylim()
@@ -87,7 +87,7 @@ def test_bars_have_the_edges_and_heights_given() -> None:
     assert ax.get_ylim()[0] == 0
 
 
-def test_cells_without_anything_stay_white() -> None:
+def test_empty_cells_stay_white() -> None:
     ax = plots.histogram_cells(np.arange(3.0), np.arange(4.0), np.array([[0.0, 1, 2], [3, 0, 4]]))
     drawn = ax.collections[0].get_array()
     assert drawn.shape == (3, 2)
@@ -110,7 +110,7 @@ def test_every_range_of_bandwidths_has_a_few_readable_numbers(widths: np.ndarray
     assert 2 <= sum(bool(text) for text in shown) <= 14
 
 
-def test_levels_come_in_any_order_and_keep_their_labels() -> None:
+def test_levels_in_any_order_keep_their_labels() -> None:
     ax = plots.density_contours(GRID, GRID, np.outer(BELL, BELL), [0.02, 0.1], ["90%", "50%"], title="mass")
     legend = ax.get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["50%", "90%"]
@@ -129,7 +129,7 @@ def test_regions_with_the_same_boundary_are_drawn_once_and_keep_their_labels() -
     assert [len(drawn.levels) for drawn in ax.collections] == [3, 2]
 
 
-def test_outliers_are_ranked_named_and_counted_and_minus_infinity_is_on_the_paper() -> None:
+def test_outliers_are_ranked_named_and_counted_and_minus_infinity_is_drawn() -> None:
     scores = np.array([0.0, -np.inf, 1.0, -5.0, 2.0])
     ax = plots.outlier_ranking(scores, scores < -1, threshold=-1.0)
     assert [note.get_text() for note in ax.texts] == ["row 1 (−∞)", "row 3"]
@@ -143,7 +143,7 @@ def test_outliers_are_ranked_named_and_counted_and_minus_infinity_is_on_the_pape
     assert drawn[drawn[:, 0] == 1, 1] < -5
 
 
-def test_rows_that_are_impossible_are_named_even_where_they_are_not_flagged() -> None:
+def test_impossible_rows_are_named_even_if_they_are_not_flagged() -> None:
     ax = plots.outlier_ranking(np.array([0.0, 1.0, -np.inf]), np.zeros(3, dtype=bool))
     assert [note.get_text() for note in ax.texts] == ["row 2 (−∞)"]
 
@@ -189,13 +189,13 @@ def test_a_million_ranks_stay_drawable_and_keep_the_first_and_the_last() -> None
     assert len(ax.collections[1].get_offsets()) == 3
 
 
-def test_where_a_regression_has_no_answer_is_a_gap() -> None:
+def test_a_regression_without_a_prediction_has_a_gap() -> None:
     mean = np.where(np.abs(GRID) < 1, np.nan, GRID)
     ax = plots.regression_curve(GRID, mean, None, None, points=np.column_stack([GRID, GRID]))
     assert np.isnan(ax.lines[0].get_ydata()).sum() == np.isnan(mean).sum()
 
 
-def test_a_band_is_seen_as_a_whole_unless_it_would_hide_all_else() -> None:
+def test_a_band_is_shown_completely_unless_it_would_hide_everything_else() -> None:
     points = np.column_stack([GRID, np.sin(GRID)])
     for width, seen in ((0.5, 1.4), (1000.0, 2.0)):
         ax = plots.regression_curve(GRID, np.sin(GRID), np.sin(GRID) - width, np.sin(GRID) + width, points=points)

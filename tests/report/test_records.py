@@ -12,7 +12,7 @@ from mercer._errors import RecordError
 from mercer.report import Axis, Bars, Chart, CostTable, EvidenceRecord, Heat, Line, Page, PointCloud, RowTable, Section
 
 
-def test_arrays_become_tuples_so_that_records_are_equal_when_they_say_the_same() -> None:
+def test_records_with_equal_arrays_are_equal() -> None:
     line = Line("a", np.arange(3), np.array([1, np.nan, 3], dtype=np.float32))
     assert line.x == (0.0, 1.0, 2.0)
     assert math.isnan(line.y[1])
@@ -47,7 +47,7 @@ UNFIT: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("make", UNFIT.values(), ids=UNFIT)
-def test_what_does_not_fit_together_is_refused(make: Callable[[], object]) -> None:
+def test_inconsistent_records_are_refused(make: Callable[[], object]) -> None:
     with pytest.raises(RecordError):
         make()
 

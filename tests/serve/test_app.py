@@ -1,4 +1,4 @@
-"""The application, asked by a real client."""
+"""Tests of the application with a real HTTP client."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def probabilities(response: httpx.Response, classes: Any) -> Any:
     return [[row["probabilities"][str(label)] for label in classes] for row in response.json()["predictions"]]
 
 
-def test_predictions_are_the_model_s(client: httpx.Client) -> None:
+def test_predictions_agree_with_the_model(client: httpx.Client) -> None:
     for body in (ROWS, {"rows": ROWS}):
         response = client.post("/predict", json=body)
         assert np.array_equal(probabilities(response, MODEL.classes_), MODEL.predict_proba(PEOPLE))
@@ -66,7 +66,7 @@ def test_predictions_are_the_model_s(client: httpx.Client) -> None:
         assert response.json()["notes"] == []
 
 
-def test_one_row_with_nothing_known(client: httpx.Client) -> None:
+def test_one_row_without_any_value(client: httpx.Client) -> None:
     nothing = dict.fromkeys(PEOPLE.columns)
     response = client.post("/predict", json=[nothing])
     known = pd.DataFrame(
@@ -103,7 +103,9 @@ def test_columns_may_come_in_any_order(client: httpx.Client) -> None:
         (b'[{"children": 1, "children": 2}]', 422, "'children' twice"),
     ],
 )
-def test_what_is_no_list_of_rows(client: httpx.Client, body: bytes, status: int, words: str) -> None:
+def test_bodies_that_are_not_lists_of_rows_are_refused(
+    client: httpx.Client, body: bytes, status: int, words: str
+) -> None:
     response = client.post("/predict", content=body, headers=JSON)
     assert response.status_code == status
     assert words in response.json()["detail"]
@@ -123,7 +125,7 @@ def test_what_is_no_list_of_rows(client: httpx.Client, body: bytes, status: int,
         ({"smokes": "yes"}, "smokes", "must be true or false"),
     ],
 )
-def test_values_that_do_not_fit(client: httpx.Client, change: dict[str, Any], column: str, words: str) -> None:
+def test_invalid_values_are_refused(client: httpx.Client, change: dict[str, Any], column: str, words: str) -> None:
     body = json.dumps([*ROWS[:2], ROWS[2] | change]).replace("Infinity", "1e999")
     response = client.post("/predict", content=body.encode(), headers=JSON)
     assert response.status_code == 422
@@ -131,27 +133,27 @@ def test_values_that_do_not_fit(client: httpx.Client, change: dict[str, Any], co
     assert (response.json()["row"], response.json()["column"]) == (2, column)
 
 
-def test_a_column_is_lacking(client: httpx.Client) -> None:
+def test_a_missing_column_is_refused(client: httpx.Client) -> None:
     response = client.post("/predict", json=[ROWS[0], {"Stadt": "Ulm"}])
     assert response.status_code == 422
     assert "Row 1 lacks 'größe <b>', 'smokes', 'children'" in response.json()["detail"]
 
 
-def test_a_level_never_seen_is_noted(client: httpx.Client) -> None:
+def test_an_unseen_level_is_noted(client: httpx.Client) -> None:
     response = client.post("/predict", json=[ROWS[0] | {"Stadt": "Koln"}])
     assert response.status_code == 200
     assert "'Stadt' is 'Koln' in row 0" in response.json()["notes"][0]
     assert "Did you mean 'Köln'?" in response.json()["notes"][0]
 
 
-def test_refusals_of_the_model_are_told() -> None:
+def test_errors_of_the_model_are_reported() -> None:
     with served(m.LogisticRegression().fit(PEOPLE[["children", "größe <b>"]], ILL)) as client:
         response = client.post("/predict", json=[{"children": None, "größe <b>": 170}])
     assert response.status_code == 422
     assert "Column 'children' has a missing value in row 0" in response.json()["detail"]
 
 
-def test_too_many_rows(client: httpx.Client) -> None:
+def test_too_many_rows_are_refused(client: httpx.Client) -> None:
     response = client.post("/predict", json=ROWS * 2)
     assert response.status_code == 413
     assert "at most 100" in response.json()["detail"]
@@ -162,7 +164,7 @@ def test_a_body_that_is_declared_too_large_is_not_read(client: httpx.Client) -> 
     assert answer_to(client, request).startswith(b"HTTP/1.1 413")
 
 
-def test_a_chunked_body_is_cut_off_while_it_comes(client: httpx.Client) -> None:
+def test_a_chunked_body_that_is_too_large_is_cut_off(client: httpx.Client) -> None:
     """The server answers although the end of the body never comes."""
     start = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
     chunks = (b"4000\r\n" + b" " * 0x4000 + b"\r\n") * 8
@@ -183,7 +185,7 @@ def answer_to(client: httpx.Client, request: bytes) -> bytes:
         return made.recv(4096)
 
 
-def test_other_content_and_methods(client: httpx.Client) -> None:
+def test_other_content_types_and_methods_are_refused(client: httpx.Client) -> None:
     assert client.post("/predict", content="[]", headers={"content-type": "text/plain"}).status_code == 415
     # a page of another site may send this without asking
     assert client.post("/predict", content=json.dumps(ROWS).encode()).status_code == 415
@@ -192,15 +194,15 @@ def test_other_content_and_methods(client: httpx.Client) -> None:
         assert client.get(path).status_code == 404, path
 
 
-def test_other_sites_get_nothing(client: httpx.Client) -> None:
+def test_requests_of_other_sites_are_refused(client: httpx.Client) -> None:
     asked = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
     for response in (client.options("/predict", headers=asked), client.get("/schema", headers=asked)):
         assert not [name for name in response.headers if name.startswith("access-control")]
         assert response.headers["cross-origin-resource-policy"] == "same-origin"
 
 
-def test_nobody_talks_over_a_websocket() -> None:
-    """Else the token and the limits would not be asked for."""
+def test_websockets_are_refused() -> None:
+    """Websockets would bypass the token and the limits."""
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
@@ -214,7 +216,7 @@ def test_nobody_talks_over_a_websocket() -> None:
     assert sent == [{"type": "websocket.close"}]
 
 
-def test_64_clients_at_once(client: httpx.Client) -> None:
+def test_64_concurrent_clients_are_answered(client: httpx.Client) -> None:
     expected = MODEL.predict_proba(PEOPLE)
 
     def ask(j: int) -> bool:
@@ -227,7 +229,7 @@ def test_64_clients_at_once(client: httpx.Client) -> None:
 
 
 class Slow:
-    """A model that waits until it is told to go on."""
+    """Model that waits until an event is set."""
 
     feature_names_in_ = np.array(["x"])
     n_features_in_ = 1
@@ -241,7 +243,7 @@ class Slow:
         return np.array([np.nan])
 
 
-def test_too_many_at_once_are_told_to_come_back() -> None:
+def test_too_many_concurrent_requests_are_asked_to_retry() -> None:
     slow = Slow()
     with served(slow, max_concurrency=1) as client, ThreadPoolExecutor(1) as pool:
         first = pool.submit(client.post, "/predict", json=[{"x": 1}])
@@ -250,12 +252,12 @@ def test_too_many_at_once_are_told_to_come_back() -> None:
         assert client.get("/health").status_code == 200  # which is always answered
         slow.go.set()
         assert (second.status_code, second.headers["retry-after"]) == (503, "1")
-        # what is no number is null
+        # values that are not numbers are null
         assert first.result().json()["predictions"] == [{"prediction": None}]
         assert client.post("/predict", json=[{"x": 1}]).status_code == 200
 
 
-def test_slow_requests_take_the_place_of_no_other() -> None:
+def test_slow_requests_do_not_block_others() -> None:
     with served(MODEL, max_concurrency=1) as client, ExitStack() as stack:
         for _ in range(5):
             slow = stack.enter_context(connection(client))
@@ -277,7 +279,7 @@ def test_if_memory_is_short_the_oldest_slow_request_is_disconnected() -> None:
         assert second.recv(4096).startswith(b"HTTP/1.1 415")  # it was read to its end
 
 
-def test_answers_are_bounded() -> None:
+def test_the_size_of_answers_is_bounded() -> None:
     many = Slow()
     many.classes_ = np.array([f"{'long name' * 100}{j}" for j in range(1000)])  # type: ignore[attr-defined]
     many.go.set()
@@ -304,7 +306,7 @@ class Broken(Slow):
         raise ZeroDivisionError("a secret of the server")
 
 
-def test_a_model_that_fails(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_model_gives_an_internal_error(caplog: pytest.LogCaptureFixture) -> None:
     with served(Broken()) as client:
         response = client.post("/predict", json=[{"x": 1}])
     assert response.status_code == 500
@@ -312,7 +314,7 @@ def test_a_model_that_fails(caplog: pytest.LogCaptureFixture) -> None:
     assert "secret" in caplog.text
 
 
-def test_a_token_opens_everything_but_health() -> None:
+def test_a_token_is_required_for_everything_except_health() -> None:
     with served(MODEL, token="open sesame") as client:
         for path in ("/", "/schema", "/openapi.json", "/nowhere"):
             assert client.get(path).status_code == 401, path
@@ -327,19 +329,19 @@ def test_a_token_opens_everything_but_health() -> None:
         assert client.get("/schema").status_code == 200
 
 
-def test_limits_that_let_nothing_through() -> None:
+def test_limits_that_would_refuse_every_request_are_refused() -> None:
     for name in ("max_rows", "max_body_bytes", "max_concurrency"):
         with pytest.raises(DataError, match=f"{name} is 0"):
             make_app(MODEL, **{name: 0})
 
 
-def test_tokens_that_no_header_can_hold() -> None:
+def test_tokens_that_are_invalid_in_headers_are_refused() -> None:
     for token in ("", " x", "schlüssel"):
         with pytest.raises(DataError, match="ASCII"):
             make_app(MODEL, token=token)
 
 
-def test_other_names_are_refused() -> None:
+def test_other_host_names_are_refused() -> None:
     with served(MODEL, hosts=frozenset({"127.0.0.1"})) as client:
         assert client.get("/schema").status_code == 200
         response = client.get("/schema", headers={"Host": "evil.example:80"})
@@ -347,7 +349,7 @@ def test_other_names_are_refused() -> None:
         assert "this machine only" in response.json()["detail"]
 
 
-def test_the_schema(client: httpx.Client) -> None:
+def test_the_schema_describes_the_columns(client: httpx.Client) -> None:
     schema = client.get("/schema").json()
     assert (schema["model"], schema["task"], schema["classes"]) == (
         "LogisticRegression",
@@ -397,7 +399,7 @@ def test_models_of_arrays_and_of_mixed_columns() -> None:
         )
 
 
-def test_explanations_add_up_to_what_the_model_says() -> None:
+def test_explanations_add_up_to_the_prediction() -> None:
     frame = pd.DataFrame({"age": np.arange(60.0), "city": ["Ulm", "Bonn", "Jena"] * 20})
     y = np.where(frame["age"] + 20 * (frame["city"] == "Ulm") > 40, "yes", "no")
     for model in (m.LogisticRegression(), m.SVC()):

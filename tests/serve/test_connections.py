@@ -23,7 +23,7 @@ from tests.serve._server import connection, served
 MODEL = m.LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0])
 SOON = 0.3
 HEAD = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n"
-#: bytes after which nobody hopes any more to be cut off
+#: bytes after which the connection counts as not cut off
 MANY = 300
 
 
@@ -43,7 +43,7 @@ def dribble_until_closed(made: socket.socket, beginning: bytes = b"") -> bool:
     return False
 
 
-def test_a_head_that_dribbles_is_cut_off_and_others_are_answered() -> None:
+def test_slow_headers_are_cut_off_and_other_requests_are_answered() -> None:
     with served(MODEL, http=timely_protocol(SOON)) as client, connection(client) as slow:
         slow.sendall(b"GET /health HTTP/1.1\r\n")
         assert client.get("/health").status_code == 200
@@ -51,12 +51,12 @@ def test_a_head_that_dribbles_is_cut_off_and_others_are_answered() -> None:
         assert client.get("/health").status_code == 200
 
 
-def test_a_connection_on_which_nothing_comes_is_closed() -> None:
+def test_an_idle_connection_is_closed() -> None:
     with served(MODEL, http=timely_protocol(SOON)) as client, connection(client) as silent:
         assert silent.recv(1) == b""
 
 
-def test_the_next_request_of_a_connection_has_as_long() -> None:
+def test_the_next_request_of_a_connection_has_the_same_time() -> None:
     with served(MODEL, http=timely_protocol(SOON)) as client, connection(client) as slow:
         slow.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert slow.recv(4096).startswith(b"HTTP/1.1 200")
@@ -64,7 +64,7 @@ def test_the_next_request_of_a_connection_has_as_long() -> None:
 
 
 class Slow:
-    """A model that takes longer to answer than a head may take to come."""
+    """Model that takes longer to answer than the limit for headers."""
 
     n_features_in_ = 1
 
@@ -77,8 +77,8 @@ class Slow:
         return MODEL.predict(X)
 
 
-def test_a_request_that_has_come_has_all_the_time_it_takes() -> None:
-    """Its body is a matter of the gate, and its answer one of the model."""
+def test_a_complete_request_has_no_time_limit() -> None:
+    """The time of the body is limited by the gate, and that of the answer by the model."""
     with served(Slow(), http=timely_protocol(SOON)) as client, connection(client) as made:
         made.sendall(HEAD)
         time.sleep(2 * SOON)
@@ -86,8 +86,8 @@ def test_a_request_that_has_come_has_all_the_time_it_takes() -> None:
         assert made.recv(4096).startswith(b"HTTP/1.1 200")
 
 
-def test_a_new_connection_takes_the_place_of_one_that_only_waits() -> None:
-    """And of none whose request is being answered."""
+def test_a_new_connection_replaces_an_idle_one() -> None:
+    """Connections whose request is being answered are not replaced."""
     model = Slow()
     with served(model, http=timely_protocol(20, most=2)) as client, connection(client) as asking:
         asking.sendall(HEAD + b'[{"x0": 3}]')
@@ -117,7 +117,7 @@ ROWS = json.dumps([{"x0": 1.0}] * 100).encode()
 ASKED = HEAD.replace(b"Content-Length: 11", b"Content-Length: %d" % len(ROWS)) + ROWS
 
 
-def test_an_answer_that_is_not_read_is_given_up() -> None:
+def test_an_answer_that_is_not_read_is_abandoned() -> None:
     with served(Wide(), http=timely_protocol(SOON)) as client, socket.socket() as unread:
         unread.settimeout(20)
         unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)  # before it connects, or it grows
@@ -148,8 +148,8 @@ serve(m.LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0]), port=0, ready=lambda
 """
 
 
-def test_more_connections_than_the_process_may_have() -> None:
-    """They are taken at the price of those before them, and without a word in the log for each."""
+def test_more_connections_than_the_process_may_open() -> None:
+    """New connections replace earlier ones, without a line in the log for each."""
     pytest.importorskip("resource")
     with ExitStack() as stack:
         process = stack.enter_context(

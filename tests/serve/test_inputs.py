@@ -45,7 +45,7 @@ def test_columns_of_a_table() -> None:
     }
 
 
-def test_columns_that_the_model_does_not_use_may_come_or_not() -> None:
+def test_unused_columns_are_optional() -> None:
     rows = FRAME.to_dict("records")
     bare = [{name: row[name] for name in ("size", "city", "code", "day")} for row in rows]
     with served(TABLE.fit(FRAME, Y)) as client:
@@ -67,7 +67,7 @@ def test_models_around_others() -> None:
     assert not Inputs.of(turned).has_names
 
 
-def test_a_schema_says_more_than_the_model() -> None:
+def test_a_schema_adds_to_the_model() -> None:
     model = m.GaussianNB().fit(FRAME[["size", "code"]], Y)
     inputs = Inputs.of(model, m.Schema.infer(FRAME[["size", "code"]]))
     assert [each.column.levels for each in inputs] == [None, (0, 1, 2)]
@@ -83,19 +83,19 @@ def test_codes_may_be_missing() -> None:
     assert known["predictions"][0] == known["predictions"][1]
 
 
-def test_columns_come_in_the_order_of_the_fit() -> None:
+def test_columns_are_put_into_the_order_of_the_fit() -> None:
     model = m.GaussianNB().fit(FRAME[["size", "code"]], Y)
     inputs = Inputs.of(model, m.Schema.infer(FRAME[["code", "size"]]))
     assert inputs.names == ["size", "code"]
 
 
-def test_a_schema_of_another_table() -> None:
+def test_a_schema_of_another_table_is_refused() -> None:
     model = m.GaussianNB().fit(FRAME[["size", "code"]], Y)
     with pytest.raises(ColumnMismatchError, match="lacks 'size', which the model reads"):
         Inputs.of(model, m.Schema.infer(FRAME.rename(columns={"size": "sizes"})))
 
 
-def test_what_cannot_be_served() -> None:
+def test_models_that_cannot_be_served_are_refused() -> None:
     texts = make_pipeline(m.CountVectorizer(), m.MultinomialNB()).fit(["a dog", "the cat"], [0, 1])
     for model, words in (
         (m.GaussianNB(), "not fitted"),
@@ -107,7 +107,7 @@ def test_what_cannot_be_served() -> None:
             Inputs.of(model)
 
 
-def test_several_transformers_know_their_own_columns() -> None:
+def test_each_of_several_transformers_has_its_own_columns() -> None:
     parts = make_column_transformer((m.TableFeatures(), ["city"]), (StandardScaler(), ["size"]))
     model = make_pipeline(parts, m.LogisticRegression()).fit(FRAME, Y)
     rows = FRAME.to_dict("records")
@@ -118,7 +118,7 @@ def test_several_transformers_know_their_own_columns() -> None:
     assert wrong.status_code == 422
 
 
-def test_nobody_who_sends_a_request_opens_files() -> None:
+def test_requests_cannot_open_files() -> None:
     words = make_column_transformer((m.CountVectorizer(input="content"), "note"), remainder="drop")
     frame = pd.DataFrame({"note": ["a bad day", "a good day"] * 3})
     model = make_pipeline(words, m.MultinomialNB()).fit(frame, [0, 1] * 3)

@@ -25,7 +25,7 @@ LABELS = np.where(FRAME[NASTY] > 0, "<script>alert(2)</script>", "no")
 MODEL = make_pipeline(m.TableFeatures(), m.LogisticRegression()).fit(FRAME, LABELS)
 
 
-def test_it_asks_nobody_else() -> None:
+def test_the_page_makes_no_other_requests() -> None:
     text = PAGE_HTML.decode()
     assert not re.search(r"https?://", text)
     assert "innerHTML" not in text
@@ -35,7 +35,7 @@ def test_it_asks_nobody_else() -> None:
 
 
 def opened(browser: Any, url: str, **options: Any) -> tuple[Any, list[str]]:
-    """A page, and what it complained about; 401 is what the browser itself says of a page behind a token."""
+    """Page with its console messages, except for the browser's own message about status 401."""
     page = browser.new_page(**options)
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
@@ -46,7 +46,7 @@ def opened(browser: Any, url: str, **options: Any) -> tuple[Any, list[str]]:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (360, "dark")])
-def test_a_row_is_filled_in_and_predicted(browser: Any, width: int, scheme: str) -> None:
+def test_a_completed_form_is_predicted(browser: Any, width: int, scheme: str) -> None:
     with served(MODEL) as client:
         page, complaints = opened(
             browser, str(client.base_url), viewport={"width": width, "height": 800}, color_scheme=scheme

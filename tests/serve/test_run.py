@@ -22,7 +22,7 @@ from mercer.serve import serve
 MODEL = m.LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0])
 
 
-def test_a_port_in_use() -> None:
+def test_a_port_in_use_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(ServeError, match=f"Port {port} at 127.0.0.1 is in use"):
@@ -30,12 +30,12 @@ def test_a_port_in_use() -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
-def test_others_need_a_token(host: str) -> None:
+def test_other_addresses_need_a_token(host: str) -> None:
     with pytest.raises(ServeError, match="there is no token"):
         serve(MODEL, host=host)
 
 
-def test_addresses_that_are_none() -> None:
+def test_invalid_addresses_are_refused() -> None:
     with pytest.raises(ServeError, match="is not a port"):
         serve(MODEL, port=70_000)
     with pytest.raises(ServeError, match="Give"):
@@ -46,7 +46,7 @@ def test_addresses_that_are_none() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1"])
 def test_the_server_answers_to_its_own_address(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And to no name of another site, by which that could reach it."""
+    """Names of other sites, through which they could reach the server, are refused."""
     urls: list[str] = []
 
     async def ask(app: Any) -> None:
@@ -90,7 +90,7 @@ def test_a_process_that_serves_until_it_is_interrupted() -> None:
                 slow.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n[")
                 time.sleep(0.2)
                 process.send_signal(signal.SIGINT)
-                assert slow.recv(4096).startswith(b"HTTP/1.1 503")  # nobody waits for the rest of it
+                assert slow.recv(4096).startswith(b"HTTP/1.1 503")  # without waiting for the rest of the body
             assert process.stderr is not None
             assert "Traceback" not in process.stderr.read()
             assert process.wait(30) == 0

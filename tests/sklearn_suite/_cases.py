@@ -1,4 +1,4 @@
-"""Which cases of scikit-learn's tests are about classes of ours."""
+"""Select the cases of scikit-learn's tests that concern classes of mercer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def on_ours_only(test: Any) -> Any:
 
 
 def _is_ours(case: Any) -> bool:
-    """Whether a value of a parametrised test is a model of mercer, or starts with one."""
+    """Return whether a value of a parametrised test is a model of mercer, or starts with one."""
     values = getattr(case, "values", case)  # of a pytest.param
     first = values[0] if isinstance(values, tuple) else values
     return (first if inspect.isclass(first) else type(first)).__module__.startswith("mercer.")

@@ -58,7 +58,7 @@ def drop_ins() -> dict[str, Any]:
 
 
 def replacements_in(tree: ast.Module) -> dict[str, Any]:
-    """What takes the place of the names that a test module imports."""
+    """Replacements of the names that a test module imports."""
     found: dict[str, Any] = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
@@ -87,7 +87,7 @@ def about(names: set[str], tree: ast.Module) -> set[str]:
 
 
 def _mentions(node: ast.AST, names: set[str]) -> bool:
-    """By name, or as the argument of a test, which is the name of a fixture."""
+    """Return whether the node contains a class, or an argument that is the name of a fixture."""
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in WHOLE:
             if part.value.id in names and part.attr in drop_ins():

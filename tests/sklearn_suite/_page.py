@@ -65,7 +65,7 @@ def written() -> str:
 
 
 def loaded() -> list[Loaded]:
-    """What every suite loads."""
+    """Import all suites and return what they loaded."""
     for path in sorted(FOLDER.glob("test_*.py")):
         if path.stem not in ("test_page", "test_swap"):
             importlib.import_module(f"tests.sklearn_suite.{path.stem}")

@@ -14,7 +14,7 @@ import pytest
 
 
 class Loaded(NamedTuple):
-    """What became of the tests of a module: for the page that says which differ."""
+    """Outcomes of the tests of a module, for the page of differences."""
 
     module: str
     replaced: tuple[str, ...]

@@ -18,7 +18,7 @@ globals().update(
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"])
-def test_what_is_left_of_the_test_of_sampling(kernel: str) -> None:
+def test_sampling_as_in_the_remaining_test_of_scikit_learn(kernel: str) -> None:
     X = np.random.RandomState(0).randn(100, 3)
     drawn = KernelDensity(bandwidth=0.2, kernel=kernel).fit(X).sample(100)
     assert drawn.shape == X.shape

@@ -24,7 +24,7 @@ def test_the_page_is_up_to_date() -> None:
 
 
 @pytest.mark.slow
-def test_no_file_that_has_one_of_our_classes_is_forgotten() -> None:
+def test_every_file_that_tests_a_replaced_class_is_listed() -> None:
     root = Path(sklearn.__file__).parent
     modules = {
         ".".join(("sklearn", *path.relative_to(root).with_suffix("").parts)) for path in root.glob("**/tests/test_*.py")
@@ -33,6 +33,6 @@ def test_no_file_that_has_one_of_our_classes_is_forgotten() -> None:
     assert ours - {one.module for one in loaded()} == set(OTHERS)
 
 
-def test_a_list_with_a_type_is_about_what_is_in_it() -> None:
+def test_an_annotated_list_refers_to_its_elements() -> None:
     tree = ast.parse("CASES: list = [Lasso]\ndef test_one(): CASES\ndef test_other(): ...")
     assert about({"Lasso"}, tree) == {"Lasso", "CASES", "test_one"}

@@ -1,4 +1,4 @@
-"""The loader itself: it swaps what it is told to, and its list of exclusions cannot go stale."""
+"""Tests of the loader: it replaces the requested names, and its list of exclusions cannot become stale."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.sklearn_suite._swap import load_swapped
 MODULE = "sklearn.tests.test_naive_bayes"
 
 
-def test_the_tests_see_the_replacement():
+def test_the_tests_use_the_replacement():
     class Impostor(GaussianNB):
         def fit(self, X, y, sample_weight=None):
             raise NotImplementedError

@@ -38,7 +38,7 @@ def test_rows_of_any_kind_become_a_block(rows: Any, dtype: Any) -> None:
     np.testing.assert_array_equal(np.sort(block.argmax(axis=1)), np.arange(3))
 
 
-def test_blocks_and_tensors_stay_what_they_are() -> None:
+def test_blocks_and_tensors_are_unchanged() -> None:
     torch = pytest.importorskip("torch")
     block, tensor = np.eye(3), torch.eye(3)
     assert np.shares_memory(as_block(block), block)
@@ -46,7 +46,7 @@ def test_blocks_and_tensors_stay_what_they_are() -> None:
 
 
 @pytest.mark.parametrize("weight", [None, np.array([0.5, 0.0, 2.0, 1.0])])
-def test_rows_and_weight_of_groups_are_the_same_of_tensors(weight: Any) -> None:
+def test_rows_and_weights_of_groups_of_tensors_agree(weight: Any) -> None:
     torch = pytest.importorskip("torch")
     groups = np.array([2, 0, 2, 0])
     expected = group_totals(groups, weight, 4)

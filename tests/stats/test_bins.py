@@ -24,7 +24,7 @@ def test_values_beyond_the_edges_count_to_the_outermost_bins() -> None:
     np.testing.assert_array_equal(counted(-5.0, 0.5, 4.0, 99.0, np.nan).counts[0, 0], [2.0, 0.0, 2.0])
 
 
-def test_shares() -> None:
+def test_shares_of_bins() -> None:
     seen = counted(0.5, 0.6, 3.0, np.nan)
     np.testing.assert_array_equal(seen.weight, [[3.0]])
     np.testing.assert_allclose(seen.mean, [[[2 / 3, 0, 1 / 3]]])
@@ -36,7 +36,7 @@ def test_columns_may_have_their_own_edges() -> None:
     np.testing.assert_array_equal(seen.rows[0], [[0, 1], [1, 0]])
 
 
-def test_infinite_values_are_told() -> None:
+def test_infinite_values_are_reported() -> None:
     assert counted(1.0, np.nan).finite
     assert not counted(1.0, np.inf).finite
     assert not counted(1.0).merge(counted(-np.inf)).finite

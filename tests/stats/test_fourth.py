@@ -37,14 +37,14 @@ def test_intensity_after_merging_and_forgetting() -> None:
 
 
 def test_intensity_of_a_shared_covariance() -> None:
-    """The rows, each taken from its class mean, are one data set; scaling them again changes nothing."""
+    """Centred by class means, the rows are one data set; scaling them again has no effect."""
     x, groups = draw(400, 6)
     moments = FourthMoments.zero(2, 6).update(x, groups)
     centred = x - moments.moments.mean[groups]
     np.testing.assert_allclose(moments.ledoit_wolf_within(), expected(centred), rtol=1e-10)
 
 
-def test_weights_are_repetitions() -> None:
+def test_weights_are_equivalent_to_repetitions() -> None:
     x, groups = draw(100, 3)
     times = np.random.default_rng(1).integers(0, 4, 100)
     intensity = FourthMoments.zero(2, 3).update(x, groups, times.astype(float)).ledoit_wolf()
@@ -67,13 +67,13 @@ def test_lost_digits_are_counted() -> None:
     assert seen.cancellation(left) > 1e9 > seen.moments.cancellation(left.moments)
 
 
-def test_incomplete_rows_are_told() -> None:
+def test_incomplete_rows_are_reported() -> None:
     x, groups = draw(50, 3)
     x[3, 1] = np.nan
     assert not FourthMoments.zero(2, 3).update(x, groups).finite
 
 
-def test_a_row_without_weight_may_lack_anything() -> None:
+def test_a_row_of_weight_zero_may_have_gaps() -> None:
     x, groups = draw(50, 3)
     weight = np.ones(50)
     x[3, 1], weight[3] = np.nan, 0.0
@@ -81,8 +81,8 @@ def test_a_row_without_weight_may_lack_anything() -> None:
     np.testing.assert_allclose(FourthMoments.zero(2, 3).update(x, groups, weight).ledoit_wolf(), kept.ledoit_wolf())
 
 
-def test_columns_whose_fourth_powers_are_no_numbers_are_told() -> None:
+def test_columns_whose_fourth_powers_overflow_are_reported() -> None:
     x, groups = draw(50, 4)
-    x[:, 3] = 7.0  # has no spread at all, which is no question of range
+    x[:, 3] = 7.0  # is constant, which is not a matter of range
     beyond = FourthMoments.zero(2, 4).update(x * [1.0, 1e90, 1e-90, 1.0], groups).beyond_range()
     np.testing.assert_array_equal(beyond, [[False, True, True, False]] * 2)

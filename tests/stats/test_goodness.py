@@ -21,7 +21,7 @@ def setting(weighted: bool) -> tuple[DenseDesign, np.ndarray, np.ndarray | None,
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_sums_are_those_of_the_rows(weighted: bool) -> None:
+def test_the_sums_agree_with_the_rows(weighted: bool) -> None:
     design, y, weight, offset = setting(weighted)
     response, point = Response(Gamma(), LOG), np.array([0.1, -0.2, 1.0])
     sums = Goodness(response, point).update(design, y, weight, offset)
@@ -34,7 +34,7 @@ def test_the_sums_are_those_of_the_rows(weighted: bool) -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_counts_tell_how_far_they_spread(weighted: bool) -> None:
+def test_the_excess_variance_of_counts_is_computed(weighted: bool) -> None:
     design, y, weight, offset = setting(weighted)
     point = np.array([0.1, -0.2, 1.0])
     sums = Goodness(Response(Poisson(), LOG), point).update(design, y, weight, offset)

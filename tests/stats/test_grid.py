@@ -41,7 +41,7 @@ def test_weights() -> None:
     np.testing.assert_array_equal(seen.weight, [2.5])
 
 
-def test_bins_of_a_width_merge_whatever_they_have_seen() -> None:
+def test_bins_of_a_width_merge_for_any_data() -> None:
     rng = np.random.default_rng(0)
     parts = [np.round(rng.normal(10 * k, 1, (50, 2)), 1) for k in range(3)]
     whole = np.concatenate(parts)
@@ -81,7 +81,7 @@ def test_a_grid_of_too_many_cells_is_refused() -> None:
         GridCounts.zero(1, (axis, axis, axis))
 
 
-def test_room_is_made_for_rows_to_come() -> None:
+def test_grids_can_be_extended_before_an_update() -> None:
     axis = Width(1.0).axis(0.0, 2.0)
     grown = counted((axis,), np.array([[0.5], [1.5]])).covering(np.array([-1.5]), np.array([3.5]))
     assert (grown.axes[0].edges[0], grown.axes[0].edges[-1]) == (-2.0, 4.0)

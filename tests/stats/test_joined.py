@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from mercer.stats.tiles import pilot, tiles
 
 
-def test_a_column_near_zero_is_left_where_it_is() -> None:
+def test_a_column_near_zero_is_not_shifted() -> None:
     rng = np.random.default_rng(0)
     assert not pilot(rng.normal([0.0, 1.0, -3.0], size=(500, 3))).any()
 
 
-def test_far_columns_are_brought_near() -> None:
+def test_columns_far_from_zero_are_shifted() -> None:
     x = np.random.default_rng(0).normal([1e8, -1e3], size=(500, 2))
     assert (np.abs(pilot(x) - x.mean(axis=0)) < 1).all()
 
@@ -34,12 +34,12 @@ def test_a_constant_column_becomes_exactly_zero(value: float) -> None:
     assert not (x - pilot(x)).any()
 
 
-def test_nothing_and_nonsense_have_pilots_too() -> None:
+def test_empty_and_invalid_rows_have_a_pilot_of_zero() -> None:
     assert (pilot(np.zeros((0, 2))) == 0).all()
     assert (pilot(np.array([[np.nan, np.inf], [1.0, 2.0]])) == 0).all()
 
 
-def test_tiles_hold_all_rows_of_positive_weight() -> None:
+def test_tiles_contain_all_rows_of_positive_weight() -> None:
     rng = np.random.default_rng(0)
     X, Y, weight = rng.normal(size=(200, 3)), rng.normal(size=(200, 2)), rng.integers(0, 3, 200).astype(float)
     shift = np.arange(5.0)

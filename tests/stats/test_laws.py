@@ -1,4 +1,4 @@
-"""The laws of every statistic on small, awkward data: ties, constant columns, empty groups, nothing but gaps."""
+"""The laws of every statistic on small, difficult data: ties, constant columns, empty groups, only missing values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ CASES: dict[str, tuple[Make, st.SearchStrategy[float], Callable[[np.ndarray], An
 @given(
     data=st.data(), shape=st.tuples(st.integers(1, 6), st.integers(1, 3)), groups=st.integers(1, 3), seed=st.integers(0)
 )
-def test_laws(case: str, data: st.DataObject, shape: tuple[int, int], groups: int, seed: int) -> None:
+def test_statistics_obey_the_laws(
+    case: str, data: st.DataObject, shape: tuple[int, int], groups: int, seed: int
+) -> None:
     make, elements, wrap = CASES[case]
     batches = iter([wrap(data.draw(arrays(float, shape, elements=elements))) for _ in range(3)])
     check_statistic(make(groups, shape[1]), lambda rng, n: next(batches), np.random.default_rng(seed), rows=shape[0])

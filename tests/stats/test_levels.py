@@ -30,13 +30,13 @@ def test_shares_of_sorted_levels() -> None:
     np.testing.assert_allclose(seen.mean, [[1 / 3, 2 / 3], [0, 1]])
 
 
-def test_labels_without_rows_are_no_levels() -> None:
+def test_labels_without_rows_are_not_levels() -> None:
     x = coded("b", "b", order=["z", "b", "a"])
     seen = LevelCounts.zero(1).update(x, np.zeros(2, dtype=np.int32))
     np.testing.assert_array_equal(seen.levels, ["b"])
 
 
-def test_levels_grow_and_vanish_exactly() -> None:
+def test_levels_appear_and_disappear_exactly() -> None:
     first, second = counts("a", "c"), counts("b", "c", "c")
     both = first.merge(second)
     np.testing.assert_array_equal(both.levels, ["a", "b", "c"])
@@ -45,7 +45,7 @@ def test_levels_grow_and_vanish_exactly() -> None:
     np.testing.assert_array_equal(both.subtract(first).rows, second.rows)
 
 
-def test_declared_levels_stay() -> None:
+def test_declared_levels_are_kept() -> None:
     seen = counts("a", "b", declared=np.array(["c", "a"], dtype=object))
     np.testing.assert_array_equal(seen.levels, ["a", "b", "c"])
     left = seen.remove(coded("a", "b"), np.zeros(2, dtype=np.int32))
@@ -87,7 +87,7 @@ def test_text_and_numbers_are_different_levels() -> None:
     np.testing.assert_array_equal(merged.rows[0], [1, 1, 1])
 
 
-def test_a_level_that_was_never_seen_cannot_be_forgotten() -> None:
+def test_a_level_that_was_not_learnt_cannot_be_forgotten() -> None:
     with pytest.raises(UnseenRowsError, match="'violet' was never seen"):
         counts("red").remove(coded("violet"), np.zeros(1, dtype=np.int32))
     with pytest.raises(UnseenRowsError, match="'violet' was never seen"):

@@ -25,14 +25,14 @@ def exact_variance(values: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("mean", [0.0, 1e8, -1e12])
-def test_digits_survive_far_from_zero(mean: float) -> None:
+def test_digits_are_kept_far_from_zero(mean: float) -> None:
     x = mean + np.random.default_rng(0).normal(size=(1000, 1))
     moments = one_group(x)
     np.testing.assert_allclose(moments.variance[0, 0], exact_variance(x[:, 0]), rtol=1e-10)
     np.testing.assert_allclose(moments.mean[0, 0], fmean(x[:, 0]), rtol=1e-15)
 
 
-def test_digits_survive_merging_and_forgetting_far_from_zero() -> None:
+def test_digits_are_kept_when_merging_and_forgetting_far_from_zero() -> None:
     x = 1e8 + np.random.default_rng(0).normal(size=(3000, 1))
     groups = np.zeros(1000, dtype=np.int32)
     a, b, c = (one_group(part) for part in np.split(x, 3))
@@ -55,7 +55,7 @@ def test_a_constant_column_has_no_variance_at_all(value: float) -> None:
         assert moments.mean[0, 0] == value
 
 
-def test_one_row_and_no_row() -> None:
+def test_one_row_and_zero_rows() -> None:
     moments = ColumnMoments.zero(2, 1).update(np.array([[3.5]]), np.array([1], dtype=np.int32))
     np.testing.assert_array_equal(moments.rows, [[0], [1]])
     np.testing.assert_array_equal(moments.mean, [[0.0], [3.5]])
@@ -74,7 +74,7 @@ def test_missing_values_are_left_out_column_by_column() -> None:
     assert moments.finite
 
 
-def test_nothing_but_missing_values() -> None:
+def test_only_missing_values() -> None:
     moments = one_group(np.full((5, 2), np.nan))
     assert not moments.rows.any()
     np.testing.assert_array_equal(moments.mean, 0.0)
@@ -82,13 +82,13 @@ def test_nothing_but_missing_values() -> None:
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308])
-def test_what_float64_cannot_hold_is_told(value: float) -> None:
+def test_sums_that_overflow_are_reported(value: float) -> None:
     x = np.array([[1.0, 2.0], [1.0, -value]])
     moments = one_group(x).merge(one_group(-x))
     assert not moments.finite
 
 
-def test_weights_are_repetitions() -> None:
+def test_weights_are_equivalent_to_repetitions() -> None:
     x = np.array([[1.0], [5.0], [7.0]])
     weighted, repeated = one_group(x, np.array([2.0, 0.0, 3.0])), one_group(np.repeat(x, [2, 0, 3], axis=0))
     np.testing.assert_allclose(weighted.mean, repeated.mean)
@@ -96,7 +96,7 @@ def test_weights_are_repetitions() -> None:
     assert weighted.rows[0, 0] == 2
 
 
-def test_any_container_gives_the_same(contained: Callable[[np.ndarray], Any]) -> None:
+def test_any_container_gives_the_same_moments(contained: Callable[[np.ndarray], Any]) -> None:
     rng = np.random.default_rng(1)
     x, groups = rng.integers(0, 5, size=(50, 4)).astype(float), rng.integers(0, 2, 50).astype(np.int32)
     moments = ColumnMoments.zero(2, 4).update(contained(x), groups)
@@ -110,21 +110,21 @@ def test_float32_is_reduced_in_float64() -> None:
     np.testing.assert_allclose(one_group(x).variance[0, 0], x.astype(float).var(), rtol=1e-12)
 
 
-def test_transform_comes_first() -> None:
+def test_the_transformation_is_applied_first() -> None:
     x = np.array([[1.0], [np.e**2]])
     moments = ColumnMoments.zero(1, 1, np.log).update(x, np.zeros(2, dtype=np.int32))
     np.testing.assert_allclose(moments.mean, 1.0)
     np.testing.assert_allclose(moments.empty().update(x, np.zeros(2, dtype=np.int32)).mean, 1.0)
 
 
-def test_pooled_groups_are_one_group() -> None:
+def test_pooled_groups_agree_with_one_group() -> None:
     rng = np.random.default_rng(3)
     x, groups = rng.normal(size=(60, 2)), rng.integers(0, 3, 60).astype(np.int32)
     pooled = ColumnMoments.zero(3, 2).update(x, groups).pool()
     np.testing.assert_allclose(pooled.variance[0], x.var(axis=0))
 
 
-def test_rows_that_vary_more_than_all_cannot_have_been_seen() -> None:
+def test_rows_that_vary_more_than_the_total_cannot_be_forgotten() -> None:
     seen = one_group(np.array([[1.0], [1.1], [0.9], [1.0]]))
     with pytest.raises(UnseenRowsError, match="vary more"):
         seen.remove(np.array([[5.0], [-5.0]]), np.zeros(2, dtype=np.int32))

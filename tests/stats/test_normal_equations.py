@@ -44,7 +44,7 @@ def assert_products_of(seen: NormalEquations, X: Array, Y: Array, weight: Array,
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_any_container(contained: Callable[[Array], Any], weighted: bool) -> None:
+def test_any_container_is_accepted(contained: Callable[[Array], Any], weighted: bool) -> None:
     n = 40_000
     assert n > 2 * joined_tile_rows(4)
     X, Y = draw(n, 4, 2)
@@ -54,7 +54,7 @@ def test_any_container(contained: Callable[[Array], Any], weighted: bool) -> Non
 
 @pytest.mark.parametrize("density", [0.01, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sparse_rows_are_those_of_the_dense_matrix(density: float, weighted: bool) -> None:
+def test_sparse_rows_agree_with_the_dense_matrix(density: float, weighted: bool) -> None:
     rng = np.random.default_rng(2)
     X = np.where(rng.random((400, 6)) < density, rng.normal(size=(400, 6)), 0.0)
     Y = rng.normal(size=(400, 2)) + 1e6
@@ -69,7 +69,7 @@ def test_entries_stored_twice_or_out_of_order_add_up() -> None:
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, np.asfortranarray, sparse.csr_array])
-def test_digits_survive_far_from_zero(wrap: Callable[[Array], Any]) -> None:
+def test_digits_are_kept_far_from_zero(wrap: Callable[[Array], Any]) -> None:
     rng = np.random.default_rng(3)
     X, Y = rng.normal(size=(2000, 3)) + 1e8, rng.normal(size=(2000, 1)) - 1e8
     near = summary_of(X - 1e8, Y + 1e8).products(centred=True)
@@ -77,7 +77,7 @@ def test_digits_survive_far_from_zero(wrap: Callable[[Array], Any]) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10 * np.abs(other).max())
 
 
-def test_a_constant_column_has_no_products_at_all() -> None:
+def test_a_constant_column_has_exactly_zero_products() -> None:
     X, Y = draw(500, 3, 1)
     X[:, 1] = 1e8 + 0.1
     gram, moment, _ = summary_of(X[:250], Y[:250]).update(X[250:], Y[250:]).products(centred=True)
@@ -91,7 +91,7 @@ small = st.tuples(st.integers(1, 12), st.integers(1, 3), st.integers(1, 2), st.i
 
 @settings(max_examples=40)
 @given(small)
-def test_laws(shape: tuple[int, int, int, int]) -> None:
+def test_normal_equations_obey_the_laws(shape: tuple[int, int, int, int]) -> None:
     n, d, t, seed = shape
     X, Y = draw(n, d, t, seed)
     rng = np.random.default_rng(seed)
@@ -107,7 +107,7 @@ def test_laws(shape: tuple[int, int, int, int]) -> None:
     assert_alike(pickle.loads(pickle.dumps(whole)), whole)
 
 
-def test_a_weight_is_a_number_of_rows() -> None:
+def test_weights_are_equivalent_to_repetitions() -> None:
     X, Y = draw(50, 3, 2)
     times = np.random.default_rng(4).integers(0, 4, 50)
     repeated = summary_of(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0)).products(centred=True)
@@ -115,7 +115,7 @@ def test_a_weight_is_a_number_of_rows() -> None:
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
-def test_rows_that_were_never_seen_cannot_be_removed() -> None:
+def test_rows_that_were_not_learnt_cannot_be_removed() -> None:
     X, Y = draw(20, 2, 1)
     with pytest.raises(UnseenRowsError, match="10 more rows"):
         summary_of(X[:10], Y[:10]).remove(X, Y)
@@ -129,7 +129,7 @@ def test_other_columns_cannot_be_merged() -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
-def test_a_value_that_spoils_sums_is_noticed(bad: float, wrap: Callable[[Array], Any]) -> None:
+def test_values_that_make_sums_infinite_are_reported(bad: float, wrap: Callable[[Array], Any]) -> None:
     X, Y = draw(20, 20, 1)
     X[X > -8] = 0.0
     assert summary_of(wrap(X), Y).finite

@@ -49,7 +49,7 @@ def test_incomplete_rows_have_no_moments_in_closed_form() -> None:
         _ = moments.covariance
 
 
-def test_rows_that_lack_everything_are_counted() -> None:
+def test_rows_without_observed_values_are_counted() -> None:
     x = np.array([[NAN, NAN], [1.0, 2.0], [NAN, NAN]])
     groups = np.array([0, 1, 1], dtype=np.int32)
     moments = PatternMoments.zero(2, 2).update(x, groups, np.array([1.0, 2.0, 0.5]))
@@ -60,7 +60,7 @@ def test_rows_that_lack_everything_are_counted() -> None:
     np.testing.assert_array_equal(moments.remove(x[:1], groups[:1]).rows, [0, 2])
 
 
-def test_patterns_vanish_with_their_rows() -> None:
+def test_patterns_disappear_with_their_rows() -> None:
     x, groups = draw(200, 3)
     complete = ~np.isnan(x).any(axis=1)
     moments = PatternMoments.zero(2, 3).update(x, groups).remove(x[~complete], groups[~complete])
@@ -68,14 +68,14 @@ def test_patterns_vanish_with_their_rows() -> None:
     np.testing.assert_array_equal(moments.rows, np.bincount(groups[complete]))
 
 
-def test_a_pattern_that_was_never_seen_cannot_be_forgotten() -> None:
+def test_a_pattern_that_was_not_learnt_cannot_be_forgotten() -> None:
     seen = PatternMoments.zero(1, 2).update(np.ones((3, 2)), np.zeros(3, dtype=np.int32))
     with pytest.raises(UnseenRowsError, match="lacks other values"):
         seen.remove(np.array([[1.0, NAN]]), np.zeros(1, dtype=np.int32))
 
 
 @pytest.mark.parametrize("others_missing", [False, True])
-def test_infinite_values_are_told(others_missing: bool) -> None:
+def test_infinite_values_are_reported(others_missing: bool) -> None:
     x = np.array([[1.0, np.inf], [1.0, NAN if others_missing else 2.0]])
     assert not PatternMoments.zero(1, 2).update(x, np.zeros(2, dtype=np.int32)).finite
 
@@ -92,7 +92,7 @@ def test_too_many_patterns_are_refused_with_a_remedy() -> None:
         few.merge(others)
 
 
-def test_all_patterns_of_a_wide_table_are_told_apart() -> None:
+def test_all_patterns_of_a_wide_table_are_distinguished() -> None:
     rng = np.random.default_rng(0)
     observed = np.tile(rng.random((2000, 130)) < 0.5, (2, 1))
     found = list(patterns.group_rows_by_pattern(observed))
@@ -103,7 +103,7 @@ def test_all_patterns_of_a_wide_table_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("weighted", [True, False])
-def test_tensors_with_gaps_have_the_patterns_of_arrays(weighted: bool) -> None:
+def test_patterns_of_tensors_agree_with_arrays(weighted: bool) -> None:
     torch = pytest.importorskip("torch")
     x, groups = draw(40, 3)
     weight = np.random.default_rng(0).random(40) if weighted else None

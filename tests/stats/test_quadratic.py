@@ -75,7 +75,7 @@ def test_gradient_and_hessian_are_slopes_of_the_loss(name: str, response: Respon
 
 @given(st.sampled_from(DESIGNS), st.integers(0, 80), st.integers(0, 80), st.sampled_from([LOSS, GRADIENT, HESSIAN]))
 @settings(max_examples=30)
-def test_split_and_merged_is_one_pass(name: str, a: int, b: int, order: int) -> None:
+def test_merged_parts_agree_with_one_pass(name: str, a: int, b: int, order: int) -> None:
     data = observations(name)
     zero = QuadraticExpansion.at(RESPONSES["logistic"], np.full(data.design.n_columns, 0.1), order)
     whole = zero.update(*data.batch(slice(0, 80)))
@@ -89,7 +89,7 @@ def test_split_and_merged_is_one_pass(name: str, a: int, b: int, order: int) -> 
         np.testing.assert_allclose(same.hessian, whole.hessian, rtol=1e-10, atol=1e-12)
 
 
-def test_an_update_leaves_the_statistic_as_it_was() -> None:
+def test_an_update_does_not_modify_the_original() -> None:
     data = observations("dense")
     first = QuadraticExpansion.at(RESPONSES["logistic"], np.zeros(4)).update(*data.batch(slice(0, 40)))
     gradient, hessian = first.gradient.copy(), first.hessian.copy()
@@ -100,7 +100,7 @@ def test_an_update_leaves_the_statistic_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_threads_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_give_identical_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_threads, "available_cores", lambda: 4)
     data = observations(name, 200_000)
     found = []
@@ -113,7 +113,7 @@ def test_threads_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_array_equal(one.hessian, several.hessian)
 
 
-def test_beyond_its_order_a_step_is_empty() -> None:
+def test_derivatives_beyond_the_order_are_empty() -> None:
     data = observations("dense")
     at = {order: reduce(QuadraticExpansion.at(RESPONSES["logistic"], np.zeros(4), order), data) for order in (0, 1, 2)}
     assert [(s.gradient.size, s.hessian.size) for s in at.values()] == [(0, 0), (4, 0), (4, 16)]
@@ -124,7 +124,7 @@ def test_beyond_its_order_a_step_is_empty() -> None:
 @pytest.mark.parametrize("name", ["dense", "sparse", "mixed"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("start", [0.0, 0.3, -0.3])
-def test_a_value_that_is_not_finite_leaves_no_finite_gradient(name: str, value: float, start: float) -> None:
+def test_a_value_that_is_not_finite_makes_the_gradient_not_finite(name: str, value: float, start: float) -> None:
     X = np.random.default_rng(0).normal(size=(30, 2))
     X[11, 0] = value
     spoilt: Design = {
@@ -147,7 +147,7 @@ def test_a_hessian_too_large_to_form_is_refused_before_any_work() -> None:
 @pytest.mark.parametrize("order", [LOSS, GRADIENT, HESSIAN])
 @pytest.mark.parametrize("response", RESPONSES.values(), ids=RESPONSES)
 @pytest.mark.parametrize("with_offset", [True, False])
-def test_tensors_have_the_step_of_arrays(order: int, response: Response, with_offset: bool) -> None:
+def test_steps_of_tensors_agree_with_arrays(order: int, response: Response, with_offset: bool) -> None:
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     X, point = rng.normal(size=(50, 3)), rng.normal(size=4)

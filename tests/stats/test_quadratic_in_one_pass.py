@@ -40,7 +40,9 @@ def both_ways(
 @pytest.mark.parametrize("name", RESPONSES)
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32), n=st.integers(9, 300), d=st.integers(2, 25), weighted=st.booleans())
-def test_it_is_the_sum_over_tiles(name: str, order: int, seed: int, n: int, d: int, weighted: bool) -> None:
+def test_one_pass_agrees_with_the_sum_over_tiles(
+    name: str, order: int, seed: int, n: int, d: int, weighted: bool
+) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) + 1
     y = rng.integers(0, 2, n) + (0.5 if name == "gamma" else 0.0)
@@ -73,7 +75,7 @@ def test_a_value_that_is_not_finite_is_left_to_the_tiles() -> None:
     assert not np.isfinite(zero.update(design, y).gradient).all()
 
 
-def test_a_link_without_a_loop_goes_by_tiles() -> None:
+def test_a_link_without_a_loop_uses_tiles() -> None:
     design = DenseDesign.of(np.random.default_rng(0).normal(size=(50, 3)))
     zero = QuadraticExpansion.at(Response(Bernoulli(), PROBIT), np.ones(4), GRADIENT)
     assert zero._in_one_pass(design, np.ones(50), None, None) is None

@@ -1,4 +1,4 @@
-"""The triangle of [1, X, y]: it knows what the rows know, and adds up."""
+"""Tests of the triangle of [1, X, y]: it has the information of the rows and can be merged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def assert_same_rows(factor: RFactor, X: Array, Y: Array, weight: Array | None =
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_any_container(contained: Callable[[Array], Any], weighted: bool) -> None:
+def test_any_container_is_accepted(contained: Callable[[Array], Any], weighted: bool) -> None:
     n = 20_000
     assert n > 2 * joined_tile_rows(7)
     X, Y = draw(n, 4, 2)
@@ -60,7 +60,7 @@ def test_blocks_merge_in_any_order(shape: tuple[int, int, int, int]) -> None:
     assert_same_rows(first.merge(second).merge(first.empty()), X, Y, weight)
 
 
-def test_least_squares_of_the_triangle_is_that_of_the_rows() -> None:
+def test_least_squares_of_the_triangle_agree_with_the_rows() -> None:
     rng = np.random.default_rng(2)
     X, Y = rng.normal(size=(100, 3)), rng.normal(size=(100, 1))
     R, z, rest = factor_of(X, Y).triangle(centred=False)
@@ -68,7 +68,7 @@ def test_least_squares_of_the_triangle_is_that_of_the_rows() -> None:
         np.testing.assert_allclose(np.sum((X @ w - Y) ** 2), np.sum((R @ w - z) ** 2) + np.sum(rest**2))
 
 
-def test_squares_would_lose_what_it_keeps() -> None:
+def test_it_keeps_digits_that_normal_equations_lose() -> None:
     """Läuchli's columns: their Gram matrix is singular in double precision, they are not."""
     tiny = 1e-9
     X = np.vstack([np.ones(2), np.diag([tiny, tiny])])
@@ -78,7 +78,7 @@ def test_squares_would_lose_what_it_keeps() -> None:
     assert np.linalg.matrix_rank(X.T @ X) == 1
 
 
-def test_digits_survive_far_from_zero() -> None:
+def test_digits_are_kept_far_from_zero() -> None:
     rng = np.random.default_rng(3)
     X, Y = rng.normal(size=(500, 3)) + 1e8, rng.normal(size=(500, 1)) - 1e8
     triangles = [factor_of(*rows).triangle(centred=True).R for rows in ((X, Y), (X - 1e8, Y + 1e8))]
@@ -93,7 +93,7 @@ def test_extreme_scales(scale: float) -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_value_that_is_no_number_is_noticed_and_never_forgotten(bad: float) -> None:
+def test_nan_is_reported_and_cannot_be_forgotten(bad: float) -> None:
     X, Y = draw(40, 2, 1)
     good = factor_of(X, Y)
     X[5, 1] = bad
@@ -103,7 +103,7 @@ def test_a_value_that_is_no_number_is_noticed_and_never_forgotten(bad: float) ->
         assert not merged.finite
 
 
-def test_some_of_the_targets() -> None:
+def test_some_of_the_targets_are_selected() -> None:
     X, Y = draw(40, 3, 3)
     assert_same_rows(factor_of(X, Y).only(np.array([True, False, True])), X, Y[:, [0, 2]])
 

@@ -16,7 +16,7 @@ X = np.array([[0.0, 1.0], [2.0, np.nan], [0.0, 1.0], [-0.0, 1.0], [5.0, 5.0]])
 CODES = np.array([0, 1, 0, 1, 0])
 
 
-def test_rows_lie_with_their_groups():
+def test_rows_are_stored_by_group():
     (first, _), (second, _), (third, weight) = StoredRows.zero(3, 2).update(X, CODES).by_group()
     np.testing.assert_array_equal(first, X[CODES == 0])
     np.testing.assert_array_equal(second, X[CODES == 1])
@@ -29,7 +29,7 @@ def test_columns_are_counted_where_they_were_observed():
     np.testing.assert_array_equal(StoredRows.zero(2, 2).rows, np.zeros((2, 2)))
 
 
-def test_of_equal_rows_as_many_go_as_are_named():
+def test_as_many_equal_rows_are_removed_as_requested():
     rows = StoredRows.zero(2, 2).update(X, CODES)
     (left, _), _ = rows.remove(X[[2]], CODES[[2]]).by_group()
     np.testing.assert_array_equal(left, [[0.0, 1.0], [5.0, 5.0]])
@@ -38,7 +38,7 @@ def test_of_equal_rows_as_many_go_as_are_named():
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 15), share=st.floats(0, 1))
-def test_what_is_left_is_what_was_not_named(seed, n, share):
+def test_the_remaining_rows_are_those_not_removed(seed, n, share):
     """Draw few different values, so that many rows are equal in some columns, or in all."""
     rng = np.random.default_rng(seed)
     x, codes = rng.choice([0.0, 1.0, np.nan], (n, 2)), rng.integers(2, size=n)
@@ -48,7 +48,7 @@ def test_what_is_left_is_what_was_not_named(seed, n, share):
     np.testing.assert_array_equal(left.contents()["bits"], expected.contents()["bits"])
 
 
-def test_rows_are_found_by_group_and_weight_and_zeros_are_alike():
+def test_rows_are_found_by_group_and_weight_and_signed_zeros_are_equal():
     rows = StoredRows.zero(2, 2).update(X, CODES, np.full(5, 0.5))
     assert len(rows.remove([[0.0, 1.0]], np.array([1]), np.array([0.5])).all_rows.codes) == 4
     for group, weight in ((1, 1.0), (0, 0.25)):
@@ -56,20 +56,20 @@ def test_rows_are_found_by_group_and_weight_and_zeros_are_alike():
             rows.remove([[0.0, 1.0]], np.array([group]), np.array([weight]))
 
 
-def test_what_was_shown_may_change_afterwards():
+def test_later_changes_of_the_input_have_no_effect():
     x = X.copy()
     rows = StoredRows.zero(2, 2).update(x, CODES)
     x[:] = 7.0
     np.testing.assert_array_equal(rows.all_rows.points, X)
 
 
-def test_infinity_is_noticed_and_strangers_are_refused():
+def test_infinity_is_reported_and_other_shapes_are_refused():
     assert not StoredRows.zero(1, 1).update([[np.inf]], np.zeros(1, dtype=int)).finite
     assert StoredRows.zero(1, 1).update([[np.nan]], np.zeros(1, dtype=int)).finite
     with pytest.raises(MergeError, match="same columns"):
         StoredRows.zero(2, 1).merge(StoredRows.zero(2, 2))
 
 
-def test_it_is_the_statistic_of_windows():
+def test_stored_rows_are_the_statistic_of_windows():
     assert isinstance(statistic_for(Parzen(), groups=2, columns=3), StoredRows)
     assert not isinstance(statistic_for(Gaussian(), groups=2, columns=3), StoredRows)

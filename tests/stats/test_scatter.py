@@ -39,7 +39,7 @@ def test_tiles_are_bounded() -> None:
         assert 8 * rows * columns <= max(tiles.MAX_GROUPED_TILE_BYTES, 8 * tiles.MIN_ROWS_PER_GROUP * columns)
 
 
-def test_digits_survive_far_from_zero() -> None:
+def test_digits_are_kept_far_from_zero() -> None:
     x, groups = draw(2000, 3, 2)
     far = x + 1e8  # which rounds every x; subtracting 1e8 again is exact
     moments = ScatterMoments.zero(2, 3).update(far, groups)
@@ -72,7 +72,7 @@ def test_scatter_is_symmetric_to_the_last_bit() -> None:
         np.testing.assert_array_equal(moments.scatter, moments.scatter.swapaxes(1, 2))
 
 
-def test_weights_are_repetitions() -> None:
+def test_weights_are_equivalent_to_repetitions() -> None:
     x, groups = draw(300, 3, 2)
     times = np.random.default_rng(1).integers(0, 4, 300)
     weighted = ScatterMoments.zero(2, 3).update(x, groups, times.astype(float))
@@ -81,13 +81,13 @@ def test_weights_are_repetitions() -> None:
     np.testing.assert_array_equal(weighted.rows, np.bincount(groups[times > 0]))
 
 
-def test_any_container_gives_the_same(contained: Callable[[np.ndarray], Any]) -> None:
+def test_any_container_gives_the_same_scatter(contained: Callable[[np.ndarray], Any]) -> None:
     rng = np.random.default_rng(1)
     x, groups = rng.integers(0, 5, size=(50, 4)).astype(float), rng.integers(0, 2, 50).astype(np.int32)
     assert_moments_of(ScatterMoments.zero(2, 4).update(contained(x), groups), x, groups)
 
 
-def test_within_is_the_scatter_about_the_groups_own_means() -> None:
+def test_within_is_the_scatter_about_group_means() -> None:
     x, groups = draw(200, 3, 2)
     moments = ScatterMoments.zero(2, 3).update(x, groups)
     centred = x - moments.mean[groups]
@@ -95,7 +95,7 @@ def test_within_is_the_scatter_about_the_groups_own_means() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_incomplete_rows_are_told(value: float) -> None:
+def test_incomplete_rows_are_reported(value: float) -> None:
     x, groups = draw(5000, 3, 2)
     x[4321, 1] = value
     moments = ScatterMoments.zero(2, 3).update(x, groups)
@@ -103,7 +103,7 @@ def test_incomplete_rows_are_told(value: float) -> None:
     assert not moments.merge(moments).finite
 
 
-def test_no_rows_and_no_columns() -> None:
+def test_zero_rows_and_zero_columns() -> None:
     nothing = ScatterMoments.zero(2, 3).update(np.empty((0, 3)), np.empty(0, dtype=np.int32))
     assert not nothing.rows.any()
     without_columns = ScatterMoments.zero(2, 0).update(np.empty((4, 0)), np.array([0, 1, 1, 1], dtype=np.int32))
@@ -111,7 +111,7 @@ def test_no_rows_and_no_columns() -> None:
     assert without_columns.finite
 
 
-def test_rows_that_vary_more_than_all_cannot_have_been_seen() -> None:
+def test_rows_that_vary_more_than_the_total_cannot_be_forgotten() -> None:
     x, groups = draw(20, 2, 1)
     seen = ScatterMoments.zero(1, 2).update(x, groups)
     with pytest.raises(UnseenRowsError, match="vary more"):
@@ -139,14 +139,14 @@ def test_blas_and_loops_compute_the_same_sums(weighted: bool, size: int | None) 
     assert not np.isfinite(tiles.squares_by_blas(x, groups, weight, 3, size=size)[0].first).all()
 
 
-def test_many_columns_have_the_moments_of_numpy() -> None:
+def test_moments_of_many_columns_agree_with_numpy() -> None:
     x, groups = draw(1200, MIN_COLUMNS_FOR_THREADS, 2)
     assert_moments_of(ScatterMoments.zero(2, x.shape[1]).update(x, groups), x, groups)
     x[5, 2] = np.inf
     assert not ScatterMoments.zero(2, x.shape[1]).update(x, groups).finite
 
 
-def test_tensors_have_the_moments_of_arrays() -> None:
+def test_moments_of_tensors_agree_with_arrays() -> None:
     torch = pytest.importorskip("torch")
     x, groups = draw(50, 3, 2)
     weight = np.random.default_rng(0).random(50)

@@ -60,7 +60,7 @@ def test_gradient_and_hessian_are_slopes_of_the_loss(name: str, reference: int |
     assert at(W, LOSS).loss == pytest.approx(here.loss, rel=1e-14)
 
 
-def test_where_no_column_has_an_effect() -> None:
+def test_coefficients_of_zero() -> None:
     """Every class has probability 1/K: the loss is n log K, the Hessian (I/K − 11ᵀ/K²) ⊗ XᵀX."""
     data = Observations(design("one pass", 50), np.arange(50, dtype=np.int32) % 3)
     here = reduce(SoftmaxExpansion.at(SoftmaxResponse(3), np.zeros((4, 3))), data)
@@ -91,7 +91,7 @@ def test_offsets_add_to_the_predictors() -> None:
     np.testing.assert_allclose(shifted.gradient, data.design.transposed_times(slopes), atol=1e-12)
 
 
-def test_probabilities_all_but_certain_keep_their_curvature() -> None:
+def test_nearly_certain_probabilities_keep_their_curvature() -> None:
     """p (1 − p) for 1 − p = e⁻⁵⁰, which p − p² has no digits of."""
     one = DenseDesign.of(np.ones((1, 1)), intercept=False)
     here = SoftmaxExpansion.at(SoftmaxResponse(2), np.array([[50.0, 0.0]])).update(one, np.zeros(1, dtype=np.int32))
@@ -100,7 +100,7 @@ def test_probabilities_all_but_certain_keep_their_curvature() -> None:
 
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("reference", [None, 0, 2])
-def test_tensors_have_the_step_of_arrays(reference: int | None, weighted: bool) -> None:
+def test_steps_of_tensors_agree_with_arrays(reference: int | None, weighted: bool) -> None:
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     response, X = SoftmaxResponse(4, reference), rng.normal(size=(60, 3))

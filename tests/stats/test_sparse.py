@@ -14,7 +14,7 @@ X = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 3.0]])
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
-def test_entries_go_row_by_row(kind: type) -> None:
+def test_entries_are_stored_row_by_row(kind: type) -> None:
     entries = StoredMatrixRows.of(kind(X))
     np.testing.assert_array_equal(entries.values, [2.0, 1.0, 3.0])
     np.testing.assert_array_equal(entries.indices, [1, 0, 2])
@@ -22,7 +22,7 @@ def test_entries_go_row_by_row(kind: type) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
-def test_what_loops_are_compiled_for_is_shared(dtype: type) -> None:
+def test_supported_types_are_not_copied(dtype: type) -> None:
     x = sparse.csr_array(X.astype(dtype))
     entries = StoredMatrixRows.of(x)
     assert entries.values.dtype == dtype
@@ -35,7 +35,7 @@ def test_other_types_become_floats(dtype: type) -> None:
     assert entries.values.dtype == np.float64
 
 
-def test_a_product_is_that_of_the_dense_matrix() -> None:
+def test_a_product_agrees_with_the_dense_matrix() -> None:
     rng = np.random.default_rng(0)
     x, table = sparse.random_array((50, 20), density=0.3, rng=rng, format="csr"), rng.normal(size=(20, 7))
     np.testing.assert_allclose(
@@ -43,7 +43,7 @@ def test_a_product_is_that_of_the_dense_matrix() -> None:
     )
 
 
-def test_a_place_is_stored_once_or_twice() -> None:
+def test_duplicate_entries_are_recognised() -> None:
     once = sparse.csr_array((np.ones(4), np.array([2, 0, 2, 0]), np.array([0, 2, 4])), shape=(2, 3))
     twice = sparse.csr_array((np.ones(4), np.array([2, 0, 1, 1]), np.array([0, 2, 4])), shape=(2, 3))
     assert not stores_twice(*StoredMatrixRows.of(once)[:2], 3)

@@ -20,14 +20,14 @@ def one_group(family: f.Family, x: Any, weight: np.ndarray | None = None) -> Col
     return ColumnSums.zero(family, 1, x.shape[1]).update(x, np.zeros(x.shape[0], dtype=np.int32), weight)
 
 
-def test_mean_of_every_component_of_t() -> None:
+def test_the_mean_of_every_component_of_t() -> None:
     x = np.array([[1.0, 4.0], [np.e, NAN], [NAN, 2.0]])
     sums = one_group(f.Gamma(), x)
     np.testing.assert_array_equal(sums.rows, [[2, 2]])
     np.testing.assert_allclose(sums.mean, [[[0.5, (1 + np.e) / 2], [1.5 * np.log(2), 3.0]]])
 
 
-def test_any_container_gives_the_same(contained: Callable[[np.ndarray], Any]) -> None:
+def test_any_container_gives_the_same_sums(contained: Callable[[np.ndarray], Any]) -> None:
     rng = np.random.default_rng(1)
     x, groups = rng.integers(0, 3, size=(3000, 4)).astype(float), rng.integers(0, 2, 3000).astype(np.int32)
     weight = rng.uniform(size=3000)
@@ -59,7 +59,7 @@ def test_the_order_of_the_entries_of_a_row_does_not_matter() -> None:
     np.testing.assert_array_equal(one_group(f.Poisson(), backwards).total[0, :, 0], [1.0, 2.0])
 
 
-def test_zeros_that_are_not_stored_are_seen_by_families_with_t_of_zero() -> None:
+def test_implicit_zeros_count_for_families_with_nonzero_t_of_zero() -> None:
     """A sparse block of a family whose T(0) is not 0, or does not exist, is as good as a dense one."""
 
     class Shifted(f.Poisson):
@@ -79,13 +79,13 @@ def test_zeros_that_are_not_stored_are_seen_by_families_with_t_of_zero() -> None
     assert not one_group(f.Gamma(), sparse.csr_array(x)).finite
 
 
-def test_infinite_values_are_told() -> None:
+def test_infinite_values_are_reported() -> None:
     assert not one_group(f.Poisson(), np.array([[1.0], [np.inf], [-np.inf]])).finite
     assert not one_group(f.Gamma(), np.array([[1.0], [0.0]])).finite
 
 
 @pytest.mark.parametrize("gone", [[[1.0], [1.0]], [[0.0], [0.0]]], ids=["successes", "failures"])
-def test_more_successes_or_failures_than_seen_cannot_be_forgotten(gone: list[list[float]]) -> None:
+def test_more_successes_or_failures_than_learnt_cannot_be_forgotten(gone: list[list[float]]) -> None:
     seen = one_group(f.Bernoulli(), np.array([[1.0], [0.0], [1.0], [0.0]]))
     with pytest.raises(UnseenRowsError, match="count more"):
         seen.remove(np.array(gone * 2)[:3], np.zeros(3, dtype=np.int32))

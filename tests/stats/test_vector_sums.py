@@ -15,7 +15,7 @@ from mercer.stats import VectorSums
 from mercer.stats.sums import encode_lengths
 
 
-def test_any_container_gives_the_same(contained: Callable[[np.ndarray], Any]) -> None:
+def test_any_container_gives_the_same_sums(contained: Callable[[np.ndarray], Any]) -> None:
     rng = np.random.default_rng(1)
     x, groups = rng.integers(0, 3, size=(200, 5)).astype(float), rng.integers(0, 2, 200).astype(np.int32)
     weight = rng.uniform(size=200)
@@ -59,7 +59,7 @@ def test_long_rows_are_counted_by_three_digits() -> None:
     assert len(encode_lengths(np.arange(1e6)).labels) < 4000
 
 
-def test_rows_missing_altogether_are_left_out_and_others_told() -> None:
+def test_rows_without_values_are_left_out_and_partial_gaps_are_reported() -> None:
     whole, nothing, part = [0.2, 0.8], [np.nan, np.nan], [0.5, np.nan]
     zero, groups = VectorSums.zero(f.Dirichlet(), 1, 2), np.zeros(2, dtype=np.int32)
     sums = zero.update(np.array([whole, nothing]), groups, np.array([2.0, 1.0]))
@@ -70,13 +70,13 @@ def test_rows_missing_altogether_are_left_out_and_others_told() -> None:
     assert not VectorSums.zero(f.Multinomial(), 1, 2).update(sparse.csr_array([[1.0, np.inf]]), groups[:1]).finite
 
 
-def test_sums_too_large_are_told_without_a_warning() -> None:
+def test_sums_that_overflow_are_reported_without_a_warning() -> None:
     huge = np.full((2, 3), 1e308)
     for x in (huge, sparse.csr_array(huge)):
         assert not VectorSums.zero(f.Multinomial(), 1, 3).update(x, np.zeros(2, dtype=np.int32)).finite
 
 
-def test_more_words_than_seen_cannot_be_forgotten() -> None:
+def test_more_words_than_learnt_cannot_be_forgotten() -> None:
     seen = VectorSums.zero(f.Multinomial(), 1, 2).update(
         np.array([[1.0, 3.0], [2.0, 2.0]]), np.zeros(2, dtype=np.int32)
     )
@@ -89,7 +89,7 @@ def test_more_words_than_seen_cannot_be_forgotten() -> None:
         more.remove(np.array([[1.0, 9.0]]), np.zeros(1, dtype=np.int32), np.array([1.2]))
 
 
-def test_a_row_is_as_long_in_one_container_as_in_another() -> None:
+def test_lengths_of_rows_do_not_depend_on_the_container() -> None:
     """Shares sum to one only up to rounding, and in another order to another side of it."""
     rng = np.random.default_rng(2)
     x, groups = rng.dirichlet(np.full(30, 0.3), size=200), np.zeros(200, dtype=np.int32)
@@ -102,7 +102,7 @@ def test_a_row_is_as_long_in_one_container_as_in_another() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
 @pytest.mark.parametrize("indices", [np.int32, np.int64])
-def test_any_csr_matrix_is_summed_as_it_is(dtype: type, indices: type) -> None:
+def test_any_csr_matrix_is_summed_without_changes(dtype: type, indices: type) -> None:
     """Rows without order, with entries stored twice, in arrays that cannot be written to."""
     x = sparse.csr_matrix(
         (np.array([1, 1, 0, 1], dtype=dtype), np.array([2, 0, 0, 0]), np.array([0, 2, 4])), shape=(2, 3)

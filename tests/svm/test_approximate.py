@@ -41,7 +41,7 @@ def rows() -> Array:
     "options", [{}, {"class_weight": "balanced"}, {"fit_intercept": False}, {"scaling": "mean", "C": 200.0}], ids=str
 )
 @pytest.mark.parametrize("labels", [2, 3])
-def test_with_all_rows_for_landmarks_it_is_the_exact_classifier(
+def test_with_all_rows_as_landmarks_the_classifier_is_exact(
     data: Any, rows: Array, kernel: Any, options: Any, labels: int
 ) -> None:
     X, classes, _, weight = data
@@ -63,7 +63,7 @@ def test_with_all_rows_for_landmarks_it_is_the_exact_classifier(
 
 
 @pytest.mark.parametrize("options", [{}, {"epsilon": 0.0}, {"fit_intercept": False}, {"C": 20.0}], ids=str)
-def test_with_all_rows_for_landmarks_it_is_the_exact_regression(data: Any, rows: Array, options: Any) -> None:
+def test_with_all_rows_as_landmarks_the_regression_is_exact(data: Any, rows: Array, options: Any) -> None:
     X, _, t, weight = data
     exact = SVR(tol=1e-8, **options).fit(X, t, weight)
     model = SVR(tol=1e-10, approximate=ALL, **options).fit(X, t, weight)
@@ -72,7 +72,7 @@ def test_with_all_rows_for_landmarks_it_is_the_exact_regression(data: Any, rows:
     np.testing.assert_array_equal(model.support_, exact.support_)
 
 
-def test_coefficients_of_columns_are_those_of_the_exact_machine(data: Any) -> None:
+def test_coefficients_of_columns_agree_with_the_exact_machine(data: Any) -> None:
     X, classes, t, _ = data
     for y, machine in ((classes, SVC), (classes > 0, SVC), (t, SVR)):
         exact = machine(kernel="linear", tol=1e-8).fit(X, y)
@@ -83,7 +83,7 @@ def test_coefficients_of_columns_are_those_of_the_exact_machine(data: Any) -> No
 @pytest.mark.parametrize(
     "approximate", ["nystroem", "fourier", Nystroem(n_components=40), RandomFourierFeatures(n_components=300)], ids=str
 )
-def test_features_of_every_kind_come_near_the_exact_machine(data: Any, rows: Array, approximate: Any) -> None:
+def test_features_of_every_kind_are_close_to_the_exact_machine(data: Any, rows: Array, approximate: Any) -> None:
     X, classes, t, _ = data
     exact, model = (SVC(gamma=0.1, approximate=features).fit(X, classes) for features in (None, approximate))
     assert np.mean(exact.predict(rows) == model.predict(rows)) > 0.85
@@ -96,13 +96,13 @@ def test_features_of_every_kind_come_near_the_exact_machine(data: Any, rows: Arr
     assert np.corrcoef(exact.predict(rows), model.predict(rows))[0, 1] > 0.95
 
 
-def test_the_same_fit_twice_is_the_same(data: Any, rows: Array) -> None:
+def test_fits_are_reproducible(data: Any, rows: Array) -> None:
     X, classes, _, _ = data
     first, second = (SVC(approximate="nystroem").fit(X, classes).decision_function(rows) for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
-def test_auto_is_exact_where_that_takes_seconds_and_forgets_what_was_before(data: Any) -> None:
+def test_auto_is_exact_if_that_takes_seconds_and_removes_old_attributes(data: Any) -> None:
     X, classes, _, _ = data
     model = SVC(approximate="nystroem").fit(X, classes)
     assert hasattr(model, "approximation_")
@@ -111,7 +111,7 @@ def test_auto_is_exact_where_that_takes_seconds_and_forgets_what_was_before(data
     assert not hasattr(model, "approximation_")
 
 
-def test_many_rows_get_the_answers_of_few() -> None:
+def test_predictions_of_many_rows_agree_with_few() -> None:
     """Landmarks so near each other that their coefficients cancel in all but a few digits of float64."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(300, 1))
@@ -151,7 +151,7 @@ def test_a_path_of_C_begins_where_the_last_fit_ended(data: Any) -> None:
     assert warm.n_iter_[0] < cold.n_iter_[0]
 
 
-def test_rows_without_weight_take_no_part(data: Any, rows: Array) -> None:
+def test_rows_of_weight_zero_have_no_effect(data: Any, rows: Array) -> None:
     X, classes, _, _ = data
     weight = (np.arange(150) % 3 > 0).astype(float)
     some = weight > 0
@@ -180,7 +180,7 @@ def test_columns_far_from_the_origin_lose_no_digits(data: Any, away: float) -> N
 
 
 @pytest.mark.parametrize("C", [1e20, 1e150, np.inf])
-def test_any_price_that_no_coefficient_reaches_gives_the_same_machine(data: Any, rows: Array, C: float) -> None:
+def test_any_price_above_all_coefficients_gives_the_same_machine(data: Any, rows: Array, C: float) -> None:
     X, classes, _, _ = data
     high, higher = (SVC(C=price, gamma=3.0, approximate=ALL).fit(X, classes) for price in (1e7, C))
     assert higher.certificate_.holds
@@ -200,7 +200,7 @@ def test_a_function_of_the_user_is_a_kernel_too(data: Any, rows: Array) -> None:
     np.testing.assert_allclose(model._decisions(rows), exact._decisions(rows), atol=1e-5)
 
 
-def test_what_cannot_be_approximated_is_refused(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_incompatible_with_approximations_are_refused(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, classes, _, _ = data
     with pytest.raises(KernelError, match="precomputed"):
         SVC(kernel="precomputed", approximate="nystroem").fit(X @ X.T, classes)
@@ -216,13 +216,13 @@ def test_what_cannot_be_approximated_is_refused(data: Any, monkeypatch: pytest.M
 
 
 class OtherFeatures:
-    """Something that transforms, but is no feature map of a kernel."""
+    """Transformer that is not a feature map of a kernel."""
 
     def fit(self, X: Any) -> None: ...
     def transform(self, X: Any) -> None: ...
 
 
-def test_limits_and_interruptions_keep_what_was_found(data: Any) -> None:
+def test_limits_and_interruptions_keep_the_best_point(data: Any) -> None:
     X, classes, t, _ = data
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         model = SVC(approximate="nystroem", max_iter=2).fit(X, classes)
@@ -239,7 +239,7 @@ def test_limits_and_interruptions_keep_what_was_found(data: Any) -> None:
     np.testing.assert_array_equal(before.predict(X), answers)
 
 
-def test_a_class_that_the_sample_lacks_leaves_the_distance_unknown() -> None:
+def test_a_class_absent_from_the_sample_leaves_the_distance_unknown() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 2))
     sampled = np.random.default_rng(0).permutation(5000)[:1000]  # by `_approximate.approximation`
@@ -247,7 +247,7 @@ def test_a_class_that_the_sample_lacks_leaves_the_distance_unknown() -> None:
     assert np.isnan(model.approximation_.distance)
 
 
-def test_its_cost_grows_with_rows_not_with_their_square() -> None:
+def test_the_cost_is_linear_in_the_rows() -> None:
     X = np.zeros((20_000, 3))
     cost = estimate_cost(SVC(approximate=Nystroem(n_components=100)), X)
     assert "100 features" in cost.sentence
@@ -258,7 +258,7 @@ def test_its_cost_grows_with_rows_not_with_their_square() -> None:
 @pytest.mark.parametrize(
     "model", [SVC(approximate="nystroem"), pytest.param(SVR(approximate="nystroem"), marks=pytest.mark.slow)]
 )
-def test_scikit_learn_agrees_that_it_is_an_estimator(model: Any) -> None:
+def test_follows_the_conventions_of_scikit_learn(model: Any) -> None:
     reason = "probabilities come from leaving rows out, and the scale of gamma from all rows alike"
     failing = {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
     check_estimator(model, expected_failed_checks=failing, on_skip=None)

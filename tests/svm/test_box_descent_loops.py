@@ -34,7 +34,7 @@ def test_the_first_of_the_largest_is_found(dtype: type) -> None:
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_the_gradient_goes_with_the_coefficients(intercept: bool) -> None:
+def test_the_gradient_is_updated_with_the_coefficients(intercept: bool) -> None:
     K, y = tile()
     beta, G, steps = descended(K, y, 1.0, intercept=intercept)
     assert steps > 0

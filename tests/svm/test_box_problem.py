@@ -37,13 +37,13 @@ def test_a_start_is_inside_the_bounds_and_sums_to_zero(
         np.testing.assert_allclose(start, np.clip(beta, lower, upper), rtol=1e-11, atol=0)
 
 
-def test_a_feasible_start_is_left_alone() -> None:
+def test_a_feasible_start_is_unchanged() -> None:
     beta = np.array([1.0, -1.0, 0.5, -0.5])
     start = make_feasible(beta, problem(np.full(4, -1.0), np.full(4, 1.0)))
     np.testing.assert_array_equal(start, beta)
 
 
-def test_what_rounding_took_from_a_bound_is_at_it() -> None:
+def test_coefficients_within_rounding_of_a_bound_are_put_on_it() -> None:
     beta = np.array([0.1, 0.1, -0.2]) * (0.7 / 0.1)
     start = make_feasible(beta, problem(np.full(3, -1.4), np.full(3, 0.7)))
     assert start.tolist() == [0.7, 0.7, -1.4]
@@ -60,7 +60,7 @@ def test_balanced_coefficients_sum_to_zero_in_their_bounds(beta: Array, lower: A
     assert abs(found.sum()) < 1e-11
 
 
-def test_free_coefficients_make_the_balance_and_what_is_at_a_bound_stays() -> None:
+def test_free_coefficients_are_balanced_and_those_at_a_bound_stay() -> None:
     beta, lower, upper = np.array([1.0, 0.0, 0.5, -1.0, -0.4]), np.full(5, -1.0), np.full(5, 1.0)
     found = balance_coefficients(beta, lower, upper)
     assert found[[0, 1, 3]].tolist() == [1.0, 0.0, -1.0]

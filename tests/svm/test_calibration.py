@@ -28,7 +28,7 @@ def distance_to_span(x: Array, others: Array, *, affine: bool) -> float:
 
 
 @pytest.mark.parametrize("affine", [True, False])
-def test_distances_are_those_of_the_features(rng: np.random.Generator, affine: bool) -> None:
+def test_distances_agree_with_explicit_features(rng: np.random.Generator, affine: bool) -> None:
     free, other = rng.normal(size=(4, 7)), rng.normal(size=(3, 7))
     span = SupportSpan.of(free @ free.T, intercept=affine)
     own = [distance_to_span(free[i], np.delete(free, i, axis=0), affine=affine) for i in range(4)]
@@ -37,12 +37,12 @@ def test_distances_are_those_of_the_features(rng: np.random.Generator, affine: b
     np.testing.assert_allclose(found, [distance_to_span(x, free, affine=affine) for x in other], rtol=1e-6)
 
 
-def test_a_row_that_is_there_twice_is_spanned() -> None:
+def test_a_duplicate_row_is_spanned() -> None:
     X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
     assert np.all(SupportSpan.of(X @ X.T, intercept=True).squared_distances[:2] < 1e-6)
 
 
-def test_a_single_vector_is_spanned_by_nothing() -> None:
+def test_a_single_vector_is_not_spanned() -> None:
     assert SupportSpan.of(np.array([[4.0]]), intercept=True).squared_distances.tolist() == [4.0]
 
 
@@ -80,7 +80,7 @@ def test_scores_without_a_mistake_have_a_finite_scale() -> None:
 
 
 @pytest.mark.parametrize("scores", [np.zeros((4, 2)), np.array([[0.0, 1], [0, 1], [1, 0], [1, 0]])])
-def test_scores_that_say_nothing_or_the_wrong_thing_are_flattened(scores: Array) -> None:
+def test_uninformative_and_reversed_scores_are_flattened(scores: Array) -> None:
     assert 0 < fit_scale(scores, np.array([0, 0, 1, 1])).value <= SMALLEST_SCORE_SCALE / 0.5
 
 
@@ -111,7 +111,7 @@ def test_the_certificate_of_the_scale_holds_for_scores_of_any_size(rng: np.rando
     assert fit_scale(np.zeros((5, 2)), np.zeros(5, dtype=int)).value == SMALLEST_SCORE_SCALE
 
 
-def test_a_weight_that_is_a_count_is_so_many_rows(rng: np.random.Generator) -> None:
+def test_integer_weights_are_equivalent_to_repetitions(rng: np.random.Generator) -> None:
     scores, codes, count = rng.normal(size=(80, 2)), rng.integers(2, size=80), rng.integers(1, 4, 80)
     scores[np.arange(80), codes] += 1.0
     weighted = fit_scale(scores, codes, count.astype(float), rows=float(count.sum()))
@@ -140,7 +140,7 @@ def test_equal_scores_have_the_mean_target() -> None:
     assert expit(level) == pytest.approx(0.7)
 
 
-def test_a_matrix_that_is_none_of_numbers_is_not_tried_for_ever() -> None:
+def test_a_matrix_of_nan_ends_the_factorisation() -> None:
     with pytest.raises(np.linalg.LinAlgError):
         _factorize(np.full((2, 2), -np.inf))
 
@@ -153,6 +153,6 @@ def test_a_step_beyond_the_bounds_is_halved() -> None:
 
 
 def test_free_vectors_of_no_length_span_nothing() -> None:
-    """And are no unit for the lengths of others, which would overflow."""
+    """Their length is not a unit for the lengths of others, which would overflow."""
     span = SupportSpan.of(np.zeros((2, 2)), intercept=False)
     np.testing.assert_allclose(span.squared_distances_of(np.array([9.0]), np.zeros((1, 2))), [9.0])

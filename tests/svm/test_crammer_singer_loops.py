@@ -13,7 +13,9 @@ from mercer.svm._crammer_singer_loops import minimize_row, respond
 
 
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=6), st.floats(0.1, 5), st.floats(0.1, 5), st.data())
-def test_weight_is_shifted_between_classes_as_their_slopes_ask(B: Any, square: float, most: float, data: Any) -> None:
+def test_weight_is_shifted_between_classes_according_to_their_slopes(
+    B: Any, square: float, most: float, data: Any
+) -> None:
     """Σ α = 0, bounds hold, and classes below their bounds have equal slopes, no smaller than those at them."""
     own = data.draw(st.integers(0, len(B) - 1))
     B, alpha = np.array(B), np.empty(len(B))
@@ -28,7 +30,7 @@ def test_weight_is_shifted_between_classes_as_their_slopes_ask(B: Any, square: f
         assert (slopes[~inside] <= slopes[inside].min() + 1e-8).all()
 
 
-def test_the_losses_of_classes_have_their_answers_as_slopes() -> None:
+def test_the_slopes_of_the_losses_of_classes_are_their_dual_coefficients() -> None:
     """α is −∂/∂scores of the held losses, and 1/hold of it shifts between the classes that are free."""
     rng = np.random.default_rng(0)
     n, k, step = 30, 4, 1e-6

@@ -76,7 +76,7 @@ def test_conditions_hold_at_the_returned_point(moons: Any, C: float, intercept: 
 
 
 @MINUTES
-def test_the_rounding_of_many_steps_does_not_pile_up_in_the_certificate() -> None:
+def test_rounding_of_many_steps_does_not_accumulate_in_the_certificate() -> None:
     rng = np.random.default_rng(0)
     X = 100.0 * rng.normal(size=(30, 2))
     t, C, K = X[:, 0] / 100 + rng.normal(size=30), 1.0, Linear()(X)
@@ -87,7 +87,7 @@ def test_the_rounding_of_many_steps_does_not_pile_up_in_the_certificate() -> Non
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_primal_and_dual_meet(moons: Any, intercept: bool) -> None:
+def test_primal_and_dual_objectives_agree(moons: Any, intercept: bool) -> None:
     X, y = moons
     found = solve(classes(X, y, C=2.0, intercept=intercept), tolerance=1e-9)
     beta, scores = found.value.beta, found.value.scores
@@ -107,7 +107,7 @@ def test_support_vectors_lie_where_they_should(moons: Any) -> None:
     np.testing.assert_allclose(margin[(alpha > 0) & (alpha < 1)], 1.0, atol=1e-7)
 
 
-def test_the_tube(moons: Any) -> None:
+def test_the_tube_bounds_the_residuals(moons: Any) -> None:
     X, _ = moons
     t = np.sin(X[:, 0]) + 0.1 * X[:, 1]
     found = solve(numbers(X, t, epsilon=0.1), tolerance=1e-8, working_rows=SMALL)
@@ -121,7 +121,9 @@ def test_the_tube(moons: Any) -> None:
 
 @settings(max_examples=30)
 @given(st.integers(2, 9), st.floats(0.05, 20), st.sampled_from([0.0, 0.2]), st.booleans(), st.integers(0, 10_000))
-def test_as_a_general_solver(n: int, C: float, epsilon: float, intercept: bool, seed: int) -> None:
+def test_the_solution_agrees_with_a_general_solver(
+    n: int, C: float, epsilon: float, intercept: bool, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     X, t = rng.normal(size=(n, 2)), rng.normal(size=n)
     problem = numbers(X, t, C=C, epsilon=epsilon, intercept=intercept)
@@ -136,7 +138,7 @@ def test_as_a_general_solver(n: int, C: float, epsilon: float, intercept: bool, 
     assert objective(problem, found, K) <= other.fun + 1e-9 * max(1.0, abs(other.fun))
 
 
-def test_a_worked_answer() -> None:
+def test_a_solution_by_hand() -> None:
     # two points at ±1 with a linear kernel: w = 1, α = ½ each (lecture 1), and the margin of both is 1
     found = solve(classes(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), kernel=Linear(), C=10.0), tolerance=1e-12)
     np.testing.assert_allclose(found.value.beta, [-0.5, 0.5], atol=1e-12)
@@ -162,7 +164,7 @@ def test_float32_rows_are_checked_in_float64(moons: Any, rows: int, C: float, to
     assert violation(problem, found.value.beta, RBF(gamma=0.5)(X)) <= tolerance * (1 + 1e-6)
 
 
-def test_a_start_is_gone_on_from(moons: Any) -> None:
+def test_the_search_continues_from_a_start(moons: Any) -> None:
     X, y = moons
     first = solve(classes(X, y), working_rows=SMALL)
     again = solve(classes(X, y), start=first.value.beta, working_rows=SMALL)
@@ -178,7 +180,7 @@ def test_the_dual_rises_from_round_to_round(moons: Any) -> None:
 
 
 @pytest.mark.parametrize("limit", [{"max_iter": 5}, {"time_limit": 0.0}, {"max_iter": 0}])
-def test_limits_return_a_feasible_point_that_says_so(moons: Any, limit: Any) -> None:
+def test_limits_return_a_feasible_point_with_its_gap(moons: Any, limit: Any) -> None:
     X, y = moons
     problem = classes(X, y)
     found = solve(problem, **limit, working_rows=SMALL)
@@ -212,7 +214,7 @@ def test_an_indefinite_kernel_ends(moons: Any) -> None:
     assert found.value.steps <= 20_000
 
 
-def test_rows_that_are_the_same_or_may_not_move() -> None:
+def test_equal_rows_and_rows_that_may_not_move() -> None:
     X, y = np.repeat([[0.0], [1.0]], 10, axis=0), np.repeat([1.0, -1.0], 10)
     assert solve(classes(X, y)).certificate.holds
     frozen = BoxProblem(KernelRows(Gram(RBF(), X)), y, np.zeros(20), np.zeros(20))
@@ -229,7 +231,7 @@ def test_one_row() -> None:
     assert without.value.beta[0] == pytest.approx(1.0)
 
 
-def test_what_an_interrupted_fit_says_of_itself_is_of_float64(moons: tuple[Any, Any]) -> None:
+def test_the_certificate_of_an_interrupted_fit_is_computed_in_float64(moons: tuple[Any, Any]) -> None:
     X, y = moons
     problem = classes(X, y, tolerance=1e-4)
     assert problem.rows.gram.dtype == np.float32

@@ -16,7 +16,9 @@ DENSE = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32)
 
 
 @given(NUMBERS, st.floats(0, 2), st.floats(0.01, 3), st.floats(0, 4), st.floats(0, 4))
-def test_the_best_answer_is_worth_most(slope: float, epsilon: float, bend: float, low: float, high: float) -> None:
+def test_the_best_coefficient_maximizes_its_term(
+    slope: float, epsilon: float, bend: float, low: float, high: float
+) -> None:
     beta, free = loops.maximize_term(slope, epsilon, bend, -low, high)
     grid = np.linspace(-low, high, 101)
     worth = [loops.evaluate_term.plain(b, slope, epsilon, bend) for b in (beta, *grid)]
@@ -39,7 +41,7 @@ def swept(limit: float, seed: int = 1) -> tuple[Any, ...]:
     return X, beta, w, kept, strongest, state
 
 
-def test_sweeps_descend_and_the_sum_keeps_up() -> None:
+def test_sweeps_descend_and_update_the_sum() -> None:
     X, beta, w, kept, strongest, objectives = swept(np.inf)
     np.testing.assert_allclose(np.append(X.T @ beta, beta.sum()), w, atol=1e-12)
     assert (np.diff(objectives) <= 1e-12).all()
@@ -47,7 +49,7 @@ def test_sweeps_descend_and_the_sum_keeps_up() -> None:
     assert strongest < 1e-6
 
 
-def test_rows_that_have_settled_are_left_out_without_changing_the_optimum() -> None:
+def test_shrinking_does_not_change_the_optimum() -> None:
     _, _, w, kept, _, objectives = swept(0.1)
     assert kept < 20
     np.testing.assert_allclose(w, swept(np.inf, 7)[2], atol=1e-5)

@@ -42,7 +42,7 @@ def for_numbers(rows: Any, features: Array, *, C: float = 1.0, intercept: bool =
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("C", [0.01, pytest.param(1.0, marks=MINUTES), pytest.param(30.0, marks=MINUTES)])
 @pytest.mark.parametrize("size", [1.0, 1e-4, 1e5])
-def test_it_is_the_problem_of_the_kernel_matrix(
+def test_the_problem_agrees_with_that_of_the_kernel_matrix(
     features: Array, kind: Any, intercept: bool, C: float, size: float
 ) -> None:
     options: dict[str, Any] = {"C": C / size**2, "intercept": intercept}
@@ -59,7 +59,7 @@ def test_it_is_the_problem_of_the_kernel_matrix(
 
 @pytest.mark.parametrize("kind", [for_classes, for_numbers])
 @pytest.mark.parametrize("C", [1e-5, 1e-7, 1e-30])
-def test_low_prices_do_not_hold_the_intercept_back(features: Array, kind: Any, C: float) -> None:
+def test_low_prices_do_not_restrict_the_intercept(features: Array, kind: Any, C: float) -> None:
     found = feature_machine.solve(kind(FeatureRows.of(features.copy()), features, C=C))
     wanted = dual.solve(kind(KernelRows.of_matrix(features @ features.T), features, C=C), tolerance=1e-8)
     assert found.certificate.holds
@@ -68,7 +68,7 @@ def test_low_prices_do_not_hold_the_intercept_back(features: Array, kind: Any, C
 
 
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-3, 1e-6])
-def test_the_gap_of_what_is_returned_is_the_one_certified(features: Array, tolerance: float) -> None:
+def test_the_certified_gap_is_that_of_the_returned_point(features: Array, tolerance: float) -> None:
     problem = for_classes(FeatureRows.of(features.copy()), features)
     solution = feature_machine.solve(problem, tolerance=tolerance)
     point = solution.value
@@ -82,7 +82,7 @@ def test_the_gap_of_what_is_returned_is_the_one_certified(features: Array, toler
     assert ((problem.lower <= point.beta) & (point.beta <= problem.upper)).all()
 
 
-def test_an_intercept_costs_nothing(features: Array) -> None:
+def test_an_intercept_is_not_penalised(features: Array) -> None:
     """Targets moved by any number move the intercept by it, and nothing else."""
     problem = for_numbers(FeatureRows.of(features.copy()), features)
     moved = BoxProblem(problem.rows, problem.target + 50.0, problem.lower, problem.upper, problem.epsilon)
@@ -91,7 +91,7 @@ def test_an_intercept_costs_nothing(features: Array) -> None:
     np.testing.assert_allclose(b.intercept, a.intercept + 50.0, atol=1e-6)
 
 
-def test_no_violated_margin_at_an_infinite_price(features: Array) -> None:
+def test_margins_are_not_violated_at_an_infinite_price(features: Array) -> None:
     y = np.where(features[:, 0] > 0, 1.0, -1.0)
     infinite = BoxProblem(
         FeatureRows.of(features.copy()), y, np.where(y > 0, 0.0, -np.inf), np.where(y > 0, np.inf, 0.0)
@@ -110,7 +110,7 @@ def test_a_start_at_the_optimum_stays_there(features: Array) -> None:
 
 
 @pytest.mark.parametrize("limit", [{"max_iter": 2}, {"time_limit": 0.0}])
-def test_limits_return_a_point_that_says_how_far_it_is(features: Array, limit: Any) -> None:
+def test_limits_return_a_point_with_its_gap(features: Array, limit: Any) -> None:
     solution = feature_machine.solve(for_classes(FeatureRows.of(features.copy()), features), tolerance=1e-8, **limit)
     assert not solution.certificate.holds
     assert abs(solution.value.beta.sum()) < 1e-12
@@ -126,7 +126,7 @@ def test_ctrl_c_keeps_the_best_point_so_far(features: Array) -> None:
     assert 0 < solution.certificate.gap < np.inf
 
 
-def test_all_rows_alike_have_an_intercept_between_the_classes() -> None:
+def test_identical_rows_have_an_intercept_between_the_classes() -> None:
     y = np.array([1.0, 1.0, 1.0, -1.0])
     problem = BoxProblem(FeatureRows.of(np.ones((4, 2))), y, np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0))
     solution = feature_machine.solve(problem)
@@ -165,7 +165,7 @@ def test_ctrl_c_between_two_rounds_does_not_count_the_intercept_twice(
 
 
 def test_features_of_any_size_are_the_same_rows() -> None:
-    """They are divided where squares are far from 1, and say so."""
+    """Features are scaled if their squares are far from 1, and the plan reports it."""
     psi = np.random.default_rng(0).normal(size=(6, 3))
     for size in (1e-9, 1.0, 1e9):
         rows = FeatureRows.of(size * psi)
@@ -189,7 +189,7 @@ def test_a_gap_that_the_free_intercept_leaves_is_narrowed_further() -> None:
     assert narrowed
 
 
-def test_a_price_that_no_row_can_pay_is_told(features: Array) -> None:
+def test_an_infinite_price_without_separation_is_reported(features: Array) -> None:
     """Classes that no hyperplane separates have no optimum where every violation costs infinitely much."""
     problem = for_classes(FeatureRows.of(features.copy()), features, C=np.inf)
     certificate = feature_machine.solve(problem, max_iter=200).certificate
@@ -197,6 +197,6 @@ def test_a_price_that_no_row_can_pay_is_told(features: Array) -> None:
     assert "C is too high" in certificate.sentence
 
 
-def test_a_price_beyond_numbers_is_capped_as_an_infinite_one(features: Array) -> None:
+def test_a_price_that_overflows_is_capped_like_an_infinite_one(features: Array) -> None:
     problem = for_classes(FeatureRows.of(1e5 * features), features, C=1e300)
     assert "C is too high" in feature_machine.solve(problem, max_iter=20).certificate.sentence

@@ -47,7 +47,7 @@ def test_the_gap_at_the_returned_point_bounds_the_distance(stored: bool, constan
     assert 0 < np.count_nonzero(solution.value.w) < X.shape[1]
 
 
-def test_conjugate_gradients_find_the_same() -> None:
+def test_conjugate_gradients_find_the_same_minimum() -> None:
     X, y, weight = data()
     columns = HingeColumns(MarginRows.of(sparse.csr_array(X), 1.0))
     found = []
@@ -59,7 +59,7 @@ def test_conjugate_gradients_find_the_same() -> None:
     np.testing.assert_allclose(found[1], found[0], atol=1e-6)
 
 
-def test_coefficients_that_outnumber_the_rows_move_together_too() -> None:
+def test_more_coefficients_than_rows_are_updated_together() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 300))
     y = np.where(X[:, :5].sum(axis=1) + rng.normal(size=60) > 0, 1.0, -1.0)
@@ -68,7 +68,7 @@ def test_coefficients_that_outnumber_the_rows_move_together_too() -> None:
     assert descent.solution().certificate.holds
 
 
-def test_proximal_newton_finds_the_same() -> None:
+def test_proximal_newton_finds_the_same_minimum() -> None:
     X, y, weight = data()
     strengths = Strengths.none(X.shape[1])
     strengths.l1[:] = 1.0

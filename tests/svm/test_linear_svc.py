@@ -47,7 +47,7 @@ def objective(model: Any, X: Any, y: Any, weight: Any = 1.0) -> float:
 
 @pytest.mark.parametrize("kind", ["squared hinge", "hinge", "L1"])
 @pytest.mark.parametrize("load", [load_breast_cancer, load_iris, load_digits])
-def test_no_objective_of_scikit_learns_is_lower(kind: str, load: Any) -> None:
+def test_the_objective_is_not_above_that_of_scikit_learn(kind: str, load: Any) -> None:
     X, y = standardised(load)
     options = {"C": 0.05, **KINDS[kind]}
     ours = LinearSVC(**options).fit(X, y)
@@ -72,7 +72,7 @@ def test_no_objective_of_scikit_learns_is_lower(kind: str, load: Any) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
-def test_the_numbers_are_scikit_learns(kind: str, options: dict[str, Any], load: Any) -> None:
+def test_coefficients_agree_with_scikit_learn(kind: str, options: dict[str, Any], load: Any) -> None:
     X, y = standardised(load)
     X, y = X[::2], y[::2]
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) * (np.arange(len(y)) % 7 > 0)
@@ -83,7 +83,7 @@ def test_the_numbers_are_scikit_learns(kind: str, options: dict[str, Any], load:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sparse_is_dense_and_a_frame_is_its_numbers(kind: str) -> None:
+def test_sparse_rows_and_frames_agree_with_arrays(kind: str) -> None:
     X, y = standardised(load_iris)
     X = X * (np.abs(X) > 0.5)
     model = LinearSVC(**KINDS[kind], tol=1e-7, max_iter=50_000)
@@ -94,7 +94,7 @@ def test_sparse_is_dense_and_a_frame_is_its_numbers(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_weight_is_a_repetition(kind: str) -> None:
+def test_weights_are_equivalent_to_repetitions(kind: str) -> None:
     X, y = standardised(load_iris)
     repeats = np.random.default_rng(1).integers(0, 4, len(y))
     model = LinearSVC(**KINDS[kind], tol=1e-8, max_iter=50_000)
@@ -104,7 +104,7 @@ def test_a_weight_is_a_repetition(kind: str) -> None:
     )
 
 
-def test_many_columns_of_a_hinge_take_the_dual() -> None:
+def test_many_columns_with_the_hinge_use_the_dual() -> None:
     rng = np.random.default_rng(0)
     X = sparse.random_array((1200, 1500), density=0.01, rng=rng, format="csr")
     y = np.asarray(X.sum(axis=1)).ravel() + 0.5 * rng.normal(size=1200) > 7.5
@@ -118,7 +118,7 @@ def test_many_columns_of_a_hinge_take_the_dual() -> None:
 
 
 @pytest.mark.parametrize("load", [load_digits, load_breast_cancer])
-def test_raw_columns_of_all_classes_at_once_are_no_trouble(load: Any) -> None:
+def test_unscaled_columns_are_fitted_with_crammer_singer(load: Any) -> None:
     """liblinear has not arrived after 100,000 passes over the second."""
     X, y = load(return_X_y=True)
     model = LinearSVC(multi_class="crammer_singer").fit(X[:600], y[:600])
@@ -126,7 +126,7 @@ def test_raw_columns_of_all_classes_at_once_are_no_trouble(load: Any) -> None:
     assert model.certificate_.holds
 
 
-def test_many_columns_of_all_classes_at_once_take_the_dual() -> None:
+def test_many_columns_with_crammer_singer_use_the_dual() -> None:
     X, y = standardised(load_digits)
     X = np.hstack([X[:300], np.random.default_rng(0).normal(size=(300, 60))])
     model = LinearSVC(multi_class="crammer_singer", random_state=0).fit(X, y[:300])
@@ -135,26 +135,26 @@ def test_many_columns_of_all_classes_at_once_take_the_dual() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_columns_far_from_zero_end_with_honest_evidence(kind: str) -> None:
+def test_columns_far_from_zero_have_a_valid_certificate(kind: str) -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match="columns that are centred and of about the same size"):
         assert not LinearSVC(**KINDS[kind]).fit(X + 1e8, y).certificate_.holds
 
 
-def test_wide_indices_are_as_good_as_narrow_ones() -> None:
+def test_64_bit_indices_are_accepted() -> None:
     X, y = standardised(load_iris)
     wide, narrow = sparse.csr_array(X), sparse.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     np.testing.assert_array_equal(LinearSVC().fit(wide, y).coef_, LinearSVC().fit(narrow, y).coef_)
 
 
-def test_raw_columns_of_any_size_and_a_large_C_are_no_trouble() -> None:
+def test_unscaled_columns_and_a_large_C_are_fitted() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     for loss in ("hinge", "squared_hinge"):
         assert LinearSVC(loss=loss, C=1e3).fit(X, y).certificate_.holds
 
 
-def test_a_fit_cut_short_says_why_with_what_evidence_and_what_to_do() -> None:
+def test_an_unfinished_fit_reports_cause_evidence_and_remedy() -> None:
     X, y = load_digits(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match=r"(?s)Liblinear failed to converge.*duality gap .* > 1e-06.*max_iter"):
         model = LinearSVC(max_iter=2).fit(X, y)
@@ -186,7 +186,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     assert model.coef_ is before
 
 
-def test_bad_input_is_refused_by_name() -> None:
+def test_invalid_input_is_refused_by_name() -> None:
     X, y = standardised(load_iris)
     with pytest.raises(DataError, match=r"needs samples of at least 2 classes .* only one class: 0\.0"):
         LinearSVC().fit(X, np.zeros(150))
@@ -204,7 +204,7 @@ def test_bad_input_is_refused_by_name() -> None:
         LinearSVC(C=1e300).fit(X, y)
 
 
-def test_there_are_no_probabilities_but_coefficients_can_be_sparse() -> None:
+def test_probabilities_are_absent_and_coefficients_can_be_sparse() -> None:
     X, y = standardised(load_iris)
     model = LinearSVC(penalty="l1", C=0.05).fit(X, y)
     assert not hasattr(model, "predict_proba")

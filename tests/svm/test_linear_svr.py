@@ -27,7 +27,7 @@ def diabetes() -> tuple[Any, Any]:
 @pytest.mark.parametrize(
     "options", [{}, {"epsilon": 0.3}, {"fit_intercept": False}, {"intercept_scaling": 10.0, "C": 0.1}], ids=str
 )
-def test_the_numbers_are_scikit_learns(loss: str, options: dict[str, Any]) -> None:
+def test_coefficients_agree_with_scikit_learn(loss: str, options: dict[str, Any]) -> None:
     X, y = diabetes()
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) * (np.arange(len(y)) % 7 > 0)
     theirs = svm.LinearSVR(loss=loss, **options, tol=1e-9, max_iter=200_000, random_state=0).fit(X, y, weight)
@@ -37,7 +37,7 @@ def test_the_numbers_are_scikit_learns(loss: str, options: dict[str, Any]) -> No
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
 
 
-def test_residuals_within_the_tube_are_free() -> None:
+def test_residuals_within_the_tube_have_loss_zero() -> None:
     """Rows that lie strictly within it may be left out, and no row beyond it is missed."""
     X, y = diabetes()
     model = LinearSVR(epsilon=0.5, C=10.0, tol=1e-8).fit(X, y)
@@ -49,7 +49,7 @@ def test_residuals_within_the_tube_are_free() -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_sparse_is_dense_and_a_weight_is_a_repetition(loss: str) -> None:
+def test_sparse_rows_and_integer_weights_agree_with_dense_repetitions(loss: str) -> None:
     X, y = diabetes()
     model = LinearSVR(loss=loss, epsilon=0.1, tol=1e-9)
     dense = model.fit(X, y).coef_
@@ -66,14 +66,14 @@ def test_targets_without_spread_are_fitted() -> None:
     np.testing.assert_allclose(LinearSVR(C=100.0).fit(X, np.full(len(X), 3.0)).predict(X), 3.0, atol=1e-6)
 
 
-def test_targets_below_all_digits_are_zeros() -> None:
+def test_targets_below_rounding_are_zeros() -> None:
     X, y = diabetes()
     model = LinearSVR().fit(X, np.sign(y - 2) * 5e-324)
     np.testing.assert_allclose(model.predict(X), 0.0, atol=1e-300)
     assert model.certificate_.holds
 
 
-def test_a_fit_cut_short_says_so_and_ctrl_c_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_fit_gives_a_warning_and_ctrl_c_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = diabetes()
     with pytest.warns(ConvergenceWarning, match="Liblinear failed to converge"):
         assert LinearSVR(max_iter=2).fit(X, y).n_iter_ == 2
@@ -85,7 +85,7 @@ def test_a_fit_cut_short_says_so_and_ctrl_c_keeps_it(monkeypatch: pytest.MonkeyP
     assert not model.certificate_.holds
 
 
-def test_bad_input_is_refused_by_name() -> None:
+def test_invalid_input_is_refused_by_name() -> None:
     X, y = diabetes()
     with pytest.raises(DataError, match="epsilon must be 0 or a positive number, got -1"):
         LinearSVR(epsilon=-1.0).fit(X, y)

@@ -28,13 +28,13 @@ def test_once_stopped_the_remaining_machines_stay_at_zero() -> None:
 
 
 @pytest.mark.parametrize("time_limit", [None, 60.0])
-def test_left_alone_all_are_solved(time_limit: float | None) -> None:
+def test_without_an_interruption_all_machines_are_solved(time_limit: float | None) -> None:
     machines = solve_machines([(problem(), None)] * 3, callback=None, time_limit=time_limit, **LIMITS)
     assert machines.worst.holds
     assert len(machines.iterations) == 3
 
 
-def test_a_callback_may_answer_in_numbers_of_numpy() -> None:
+def test_a_callback_may_return_numpy_booleans() -> None:
     box = problem()
     machines = solve_machines(
         [(box, None), (box, None)], callback=lambda p: np.float64(p.gap) > 0, time_limit=None, **LIMITS
@@ -45,7 +45,7 @@ def test_a_callback_may_answer_in_numbers_of_numpy() -> None:
     assert machines.worst.holds
 
 
-def test_a_kernel_beyond_numbers_is_refused() -> None:
+def test_a_kernel_that_overflows_is_refused() -> None:
     rows = KernelRows.of_matrix(np.full((2, 2), np.inf))
     box = BoxProblem(rows, np.array([1.0, -1.0]), np.array([0.0, -1.0]), np.array([1.0, 0.0]))
     start = np.array([1.0, -1.0])

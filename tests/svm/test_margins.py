@@ -52,7 +52,7 @@ def solved(made: MarginProblem, solver: str, gap: float = 1e-9, **options: Any) 
 @pytest.mark.parametrize("stored", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("kind", LOSSES)
-def test_primal_and_dual_meet_and_the_gap_is_their_difference(kind: str, solver: str, stored: bool) -> None:
+def test_primal_and_dual_agree_and_the_gap_is_their_difference(kind: str, solver: str, stored: bool) -> None:
     made, t, weight = problem(kind, stored=stored)
     solution = solved(made, solver)
     w, beta, _ = solution.value
@@ -70,7 +70,7 @@ def test_primal_and_dual_meet_and_the_gap_is_their_difference(kind: str, solver:
 
 
 @pytest.mark.parametrize("kind", LOSSES)
-def test_rows_answer_as_optimality_has_it(kind: str) -> None:
+def test_dual_coefficients_satisfy_the_optimality_conditions(kind: str) -> None:
     """β is at its bound beyond the margin or tube, 0 within, and w = Σ β x (KKT)."""
     made, _, weight = problem(kind)
     w, beta, _ = solved(made, "Newton", 1e-12).value
@@ -88,7 +88,7 @@ def test_rows_answer_as_optimality_has_it(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", LOSSES)
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_row_without_weight_is_no_row(kind: str, solver: str) -> None:
+def test_a_row_of_weight_zero_has_no_effect(kind: str, solver: str) -> None:
     made, t, weight = problem(kind)
     kept = np.arange(len(t)) % 3 > 0
     few = MarginProblem(MarginRows.of(made.rows.X[kept], 2.0), losses(kind, t[kept], weight[kept]))
@@ -117,7 +117,7 @@ def test_no_point_that_scipy_finds_is_better(kind: str, seed: int, n: int, d: in
 
 
 @pytest.mark.parametrize("kind", LOSSES)
-def test_of_few_rows_newton_works_in_their_space(kind: str) -> None:
+def test_newton_works_in_the_space_of_few_rows(kind: str) -> None:
     """Woodbury's identity: the optimum is that of dual descent."""
     made, _, _ = problem(kind, n=30, d=200)
     ours, theirs = (solved(made, solver, 1e-8).certificate for solver in SOLVERS)
@@ -126,13 +126,13 @@ def test_of_few_rows_newton_works_in_their_space(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", LOSSES)
-def test_conjugate_gradients_find_the_same(kind: str) -> None:
+def test_conjugate_gradients_find_the_same_minimum(kind: str) -> None:
     made, _, _ = problem(kind, stored=True)
     factorised = solved(made, "Newton").value.w
     np.testing.assert_allclose(solved(made, "Newton", max_factorized=0).value.w, factorised, rtol=1e-5, atol=1e-6)
 
 
-def test_steps_that_are_cut_short_say_so() -> None:
+def test_unfinished_searches_are_reported() -> None:
     for solver in SOLVERS.values():
         descent = solver(problem("hinge")[0], 1e-9, 2)
         run_descents([descent], 0)
@@ -148,7 +148,7 @@ def all_classes(solver: str, rows: MarginRows, codes: Any, weight: Any) -> Any:
 
 
 @pytest.mark.parametrize("solver", ["Newton", "dual descent"])
-def test_crammer_and_singers_dual_meets_their_primal(solver: str) -> None:
+def test_primal_and_dual_of_crammer_and_singer_agree(solver: str) -> None:
     rng = np.random.default_rng(0)
     X, weight = rng.normal(size=(80, 3)), rng.uniform(0.5, 2.0, 80)
     X[7], weight[8] = 0.0, 0.0
@@ -177,7 +177,7 @@ def test_entries_stored_twice_and_wide_numbers_of_columns() -> None:
     assert not twice.has_canonical_format  # which is the caller's
 
 
-def test_machines_side_by_side_end_where_they_do_alone() -> None:
+def test_machines_solved_together_agree_with_single_ones() -> None:
     problems = [problem("squared hinge", seed)[0] for seed in (0, 1)]
     alone = [MarginNewton(one, 1e-9, 100) for one in problems]
     run_descents(alone, 1)
@@ -191,7 +191,7 @@ def test_machines_side_by_side_end_where_they_do_alone() -> None:
     assert reports[-1][2] <= 1e-9
 
 
-def test_a_design_of_rows_is_the_rows_and_the_constant() -> None:
+def test_a_design_of_rows_has_the_rows_and_the_constant() -> None:
     X, w = np.random.default_rng(0).normal(size=(5, 2)), np.array([1.0, -2.0, 0.5])
     for kind in (np.asarray, sparse.csr_array):
         np.testing.assert_allclose(MarginRows.of(kind(X), 1.0).design.times(w), X @ w[:2] + 0.5)
@@ -208,7 +208,7 @@ def test_a_descent_stopped_between_two_checks_has_the_gap_of_its_point() -> None
     assert not solution.certificate.holds
 
 
-def test_classes_without_a_common_boundary_have_no_curvature_in_common() -> None:
+def test_classes_without_a_common_boundary_share_no_curvature() -> None:
     """On a line, the first and the last of three classes do not meet."""
     x = np.linspace(-3.0, 3.0, 60)
     codes = np.digitize(x, [-1.0, 1.0]).astype(np.int32)
@@ -219,7 +219,7 @@ def test_classes_without_a_common_boundary_have_no_curvature_in_common() -> None
     assert (np.argmax(np.column_stack([X, np.ones(60)]) @ descent.solution().value[0], axis=1) == codes).all()
 
 
-def test_a_curvature_that_overflows_ends_the_search_where_it_is() -> None:
+def test_a_curvature_that_overflows_ends_the_search() -> None:
     assert np.isnan(newton_step(np.array([[np.inf]]), np.ones(1))).all()
     rng = np.random.default_rng(0)
     rows = MarginRows.of(1e82 * rng.normal(size=(60, 4)), 2.0)
@@ -276,7 +276,7 @@ def exact_class_gap(X: Any, codes: Any, W: Any, alpha: Any) -> float:
 
 
 @pytest.mark.parametrize("far", [0.0, 1e2, 1e3])
-def test_so_does_that_of_several_classes(far: float) -> None:
+def test_far_from_the_origin_the_gap_of_several_classes_includes_its_rounding(far: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2))
     codes = (X[:, 0] > 0).astype(np.intp) + (X[:, 1] > 0.3)

@@ -15,7 +15,7 @@ from tests.svm._sets import XOR, two_moons
 
 @settings(max_examples=15)
 @given(st.lists(st.integers(0, 3), min_size=40, max_size=40))
-def test_a_weight_is_a_number_of_repetitions(counts: list[int]) -> None:
+def test_weights_are_equivalent_to_repetitions(counts: list[int]) -> None:
     X, y = two_moons(40)
     weight = np.array(counts)
     assume(len(np.unique(y[weight > 0])) == 2)
@@ -24,7 +24,7 @@ def test_a_weight_is_a_number_of_repetitions(counts: list[int]) -> None:
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-4)
 
 
-def test_rows_without_weight_take_no_part_and_keep_their_numbers() -> None:
+def test_rows_of_weight_zero_have_no_effect_and_keep_their_numbers() -> None:
     X, y = load_iris(return_X_y=True)
     weight = np.ones(len(X))
     weight[::3] = 0
@@ -58,19 +58,19 @@ def test_an_infinite_price_allows_no_violation() -> None:
     assert ((2 * y - 1) * model.decision_function(X)).min() > 1 - 2e-3
 
 
-def test_a_class_has_no_negative_price() -> None:
+def test_a_negative_price_of_a_class_is_refused() -> None:
     X, y = XOR
     with pytest.raises(DataError, match="class_weight of class 0 is -1"):
         SVC(class_weight={0: -1.0}).fit(X, y)
 
 
-def test_what_does_not_count_has_no_price_even_where_others_have_an_infinite_one() -> None:
+def test_rows_of_weight_zero_have_price_zero_even_with_infinite_prices() -> None:
     X, y = load_iris(return_X_y=True)
     model = SVC(C=np.inf, gamma=10.0, class_weight={0: 0.0}).fit(X, y)
     assert 0 not in y[model.support_]
 
 
-def test_weights_that_are_no_numbers_are_refused() -> None:
+def test_weights_that_are_not_numbers_are_refused() -> None:
     X, y = two_moons(20)
     with pytest.raises(DataError, match="sample_weight must be numbers"):
         SVC().fit(X, y, sample_weight=["heavy"] * 20)

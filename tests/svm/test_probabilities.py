@@ -19,7 +19,7 @@ from tests.svm._sets import real, two_moons
 
 @pytest.mark.parametrize("break_ties", [True, False])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_the_likeliest_class_is_the_predicted_one(break_ties: bool, kernel: str, rng: np.random.Generator) -> None:
+def test_the_most_probable_class_is_predicted(break_ties: bool, kernel: str, rng: np.random.Generator) -> None:
     X, y = make_classification(
         300, 5, n_informative=4, n_redundant=0, n_classes=6, n_clusters_per_class=1, random_state=2
     )
@@ -55,7 +55,7 @@ def test_probabilities_are_calibrated_on_rows_held_out(name: str, real_data: Any
     assert found < log_loss(y_test, platt) + 0.01
 
 
-def test_left_out_decisions_are_those_of_a_fit_without_the_row() -> None:
+def test_leave_one_out_decisions_agree_with_refits() -> None:
     X, y = two_moons(60)
     model = SVC(gamma=1.0, C=1.0, tol=1e-6).fit(X, y)
     left_out = -model._calibration._decisions(model._comparison.among)[:, 0]
@@ -76,7 +76,7 @@ def test_left_out_decisions_are_those_of_a_fit_without_the_row() -> None:
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0])
-def test_probabilities_of_many_classes_are_those_of_the_kernel_matrix(C: float, rng: np.random.Generator) -> None:
+def test_probabilities_of_many_classes_agree_with_the_kernel_matrix(C: float, rng: np.random.Generator) -> None:
     X, kernel = rng.normal(size=(60, 4)), RBF(gamma=0.3)
     y = np.argmax(X[:, :3] + rng.normal(size=(60, 3)), axis=1)
     by_rows = SVC(C=C, kernel=kernel, tol=1e-8).fit(X, y)

@@ -41,7 +41,7 @@ def dual_objective(K: Array, y: Array, beta: Array) -> float:
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_the_conditions_of_the_optimum_hold_at_what_is_returned(kernel: str, fit_intercept: bool) -> None:
+def test_the_optimality_conditions_hold_at_the_returned_point(kernel: str, fit_intercept: bool) -> None:
     X, labels = two_moons()
     y = np.where(labels == 1, 1.0, -1.0)
     model = SVC(kernel=kernel, C=2.0, gamma=1.0, coef0=1.0, fit_intercept=fit_intercept, tol=1e-5).fit(X, labels)
@@ -80,7 +80,7 @@ def test_primal_equals_dual_at_the_optimum() -> None:
 @pytest.mark.compiled("takes minutes as plain Python")
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("seed", [0, 4, 11])
-def test_weights_over_twelve_decades_leave_the_optimum_within_reach(seed: int, fit_intercept: bool) -> None:
+def test_the_optimum_is_found_with_weights_over_twelve_decades(seed: int, fit_intercept: bool) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 3))
     y, weight = X[:, 0] + rng.normal(size=60) > 0, 10.0 ** rng.uniform(-6, 6, size=60)
@@ -93,7 +93,7 @@ def test_weights_over_twelve_decades_leave_the_optimum_within_reach(seed: int, f
     assert model.n_iter_[0] < 100_000
 
 
-def test_weights_of_columns_are_those_of_the_support_vectors() -> None:
+def test_coefficients_of_columns_agree_with_the_support_vectors() -> None:
     X, y = load_iris(return_X_y=True)
     for labels in (y, y == 0):
         model = SVC(kernel="linear", decision_function_shape="ovo").fit(X, labels)
@@ -109,7 +109,7 @@ def test_weights_of_columns_are_those_of_the_support_vectors() -> None:
 
 @pytest.mark.parametrize("name", ["digits", "breast_cancer", "ionosphere", "pima-indians-diabetes"])
 @pytest.mark.parametrize("options", [{}, {"kernel": "linear", "C": 0.1}, {"C": 50.0}], ids=str)
-def test_real_data_give_what_they_give_there(name: str, options: dict[str, Any], real_data: Any) -> None:
+def test_results_on_real_data_agree_with_scikit_learn(name: str, options: dict[str, Any], real_data: Any) -> None:
     X, y = real(name, real_data)
     ours, theirs = SVC(**options).fit(X, y), sklearn.svm.SVC(**options).fit(X, y)
     assert np.mean(ours.predict(X) == theirs.predict(X)) >= 0.999
@@ -132,7 +132,7 @@ def test_real_data_give_what_they_give_there(name: str, options: dict[str, Any],
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_many_rows_in_single_precision_give_what_they_give_there(n_classes: int) -> None:
+def test_many_rows_in_single_precision_agree_with_scikit_learn(n_classes: int) -> None:
     X, y = make_classification(2400, 8, n_informative=6, n_classes=n_classes, flip_y=0.05, random_state=4)
     ours, theirs = SVC(cache_size=20).fit(X, y), sklearn.svm.SVC().fit(X, y)
     assert ours.plan_.dtype == "float32"
@@ -149,7 +149,7 @@ def test_many_rows_in_single_precision_give_what_they_give_there(n_classes: int)
 
 
 @pytest.mark.parametrize("labels", [2, 3])
-def test_the_cache_changes_nothing_but_the_time(labels: int) -> None:
+def test_the_cache_does_not_change_the_result(labels: int) -> None:
     X, y = load_iris(return_X_y=True)
     X, y = X[y < labels], y[y < labels]
     expected = SVC(tol=1e-6).fit(X, y).decision_function(X)
@@ -159,7 +159,7 @@ def test_the_cache_changes_nothing_but_the_time(labels: int) -> None:
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("sparse", [True, False])
-def test_layout_signs_and_shapes_are_those_of_scikit_learn(n_classes: int, sparse: bool) -> None:
+def test_layout_signs_and_shapes_agree_with_scikit_learn(n_classes: int, sparse: bool) -> None:
     X, y = make_classification(150, 6, n_informative=5, n_redundant=0, n_classes=n_classes, random_state=1)
     X = sp.csr_matrix(X) if sparse else X
     options = {"tol": 1e-6, "class_weight": "balanced", "C": 0.7, "decision_function_shape": "ovo"}
@@ -182,7 +182,7 @@ def test_layout_signs_and_shapes_are_those_of_scikit_learn(n_classes: int, spars
 
 @pytest.mark.parametrize("shape", ["ovr", "ovo"])
 @pytest.mark.parametrize("break_ties", [True, False])
-def test_votes_are_those_of_scikit_learn(shape: str, break_ties: bool) -> None:
+def test_votes_agree_with_scikit_learn(shape: str, break_ties: bool) -> None:
     X, y = load_digits(return_X_y=True)
     options = {"decision_function_shape": shape, "break_ties": break_ties and shape == "ovr", "gamma": 0.01}
     ours, theirs = SVC(**options).fit(X[:500], y[:500]), sklearn.svm.SVC(**options).fit(X[:500], y[:500])
@@ -192,7 +192,7 @@ def test_votes_are_those_of_scikit_learn(shape: str, break_ties: bool) -> None:
 
 @pytest.mark.parametrize("name", ["sigmoid", "poly"])
 @pytest.mark.filterwarnings("ignore::mercer._errors.IndefiniteKernelWarning")
-def test_a_negative_constant_is_taken_as_scikit_learn_does(name: str) -> None:
+def test_a_negative_constant_is_treated_as_in_scikit_learn(name: str) -> None:
     X, y = two_moons()
     options = {"kernel": name, "gamma": 0.5, "coef0": -0.5, "degree": 2}
     ours, theirs = SVC(**options).fit(X, y), sklearn.svm.SVC(**options).fit(X, y)
@@ -202,14 +202,14 @@ def test_a_negative_constant_is_taken_as_scikit_learn_does(name: str) -> None:
 # What the lectures separate.
 
 
-def test_xor() -> None:
+def test_xor_is_learnt() -> None:
     X, y = XOR
     assert SVC(kernel=Polynomial(degree=2), C=1e3).fit(X, y).score(X, y) == 1
     assert SVC(kernel="rbf", C=1e3).fit(X, y).score(X, y) == 1
     assert SVC(kernel="linear", C=1e3).fit(X, y).score(X, y) < 1
 
 
-def test_circles_by_a_kernel_and_by_their_map() -> None:
+def test_circles_by_a_kernel_and_by_its_feature_map() -> None:
     X, y = make_circles(200, noise=0.03, factor=0.5, random_state=0)
     assert SVC(kernel="rbf").fit(X, y).score(X, y) == 1
     mapped = np.column_stack([X, (X**2).sum(axis=1)])  # (x₁, x₂, x₁² + x₂²) of lecture 1
@@ -220,7 +220,7 @@ def test_circles_by_a_kernel_and_by_their_map() -> None:
     )
 
 
-def test_a_quadratic_boundary(rng: np.random.Generator) -> None:
+def test_a_quadratic_boundary_is_learnt(rng: np.random.Generator) -> None:
     X = rng.uniform(-1, 1, size=(300, 2))
     y = X[:, 1] > X[:, 0] ** 2
     assert SVC(kernel="poly", degree=2, coef0=1, gamma=1.0, C=1e4).fit(X, y).score(X, y) == 1
@@ -300,14 +300,14 @@ def test_a_warm_start_at_an_infinite_price_stays_at_the_optimum() -> None:
     assert model.certificate_.holds
 
 
-def test_what_rounding_leaves_of_a_warm_start_decides_no_intercept() -> None:
+def test_rounding_of_a_warm_start_does_not_affect_the_intercept() -> None:
     rng = np.random.default_rng(7)
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 30, 300)
     warm = SVC(C=1.0, warm_start=True, tol=1e-8).fit(X, y).set_params(C=0.01).fit(X, y)
     np.testing.assert_allclose(warm.intercept_, SVC(C=0.01, tol=1e-8).fit(X, y).intercept_, atol=1e-6)
 
 
-def test_a_fit_out_of_time_is_feasible_and_says_how_far_it_is() -> None:
+def test_a_fit_out_of_time_is_feasible_and_reports_its_gap() -> None:
     X, y = two_moons(400)
     with pytest.warns(ConvergenceWarning, match="time_limit.*KKT.*gap"):
         model = SVC(C=100.0, gamma=3.0, time_limit=0.0).fit(X, y)
@@ -318,7 +318,7 @@ def test_a_fit_out_of_time_is_feasible_and_says_how_far_it_is() -> None:
     assert model.predict(X).shape == (400,)
 
 
-def test_a_callback_sees_the_gap_and_may_end_the_fit() -> None:
+def test_a_callback_receives_the_gap_and_may_end_the_fit() -> None:
     X, y = two_moons(400)
     reports: list[Any] = []
     SVC(C=100.0, callback=reports.append).fit(X, y)
@@ -330,7 +330,7 @@ def test_a_callback_sees_the_gap_and_may_end_the_fit() -> None:
     assert not model.certificate_.holds
 
 
-def test_interrupted_it_keeps_the_best_so_far() -> None:
+def test_an_interruption_keeps_the_best_point_so_far() -> None:
     X, y = load_iris(return_X_y=True)
     model = SVC(C=10.0, callback=stop_at_iteration(6))
     with pytest.raises(FitInterrupted):
@@ -341,7 +341,7 @@ def test_interrupted_it_keeps_the_best_so_far() -> None:
     assert model.predict(X).shape == (150,)
 
 
-def test_progress_is_shown_only_if_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_only_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     X, y = two_moons()
     SVC().fit(X, y)
     assert capsys.readouterr().out == ""
@@ -349,7 +349,7 @@ def test_progress_is_shown_only_if_asked_for(capsys: pytest.CaptureFixture[str])
     assert "gap" in capsys.readouterr().out
 
 
-def test_frames_single_precision_and_any_order_give_the_same() -> None:
+def test_frames_single_precision_and_memory_order_do_not_matter() -> None:
     X, y = two_moons()
     X = X.astype(np.float32)
     expected = SVC().fit(X.astype(float), y).decision_function(X)
@@ -372,7 +372,7 @@ def test_offsets_and_units_do_not_matter_to_distances(offset: float, scale: floa
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("labels", [2, 3])
-def test_a_linear_machine_far_from_the_origin_is_the_one_at_it(labels: int, sparse: bool) -> None:
+def test_a_linear_machine_far_from_the_origin_agrees_with_the_centred_one(labels: int, sparse: bool) -> None:
     X, y = make_classification(150, 4, n_informative=4, n_redundant=0, n_classes=labels, random_state=0)
     X = np.round(X, 6)
     there = sp.csr_matrix(X + 1e8) if sparse else X + 1e8
@@ -386,7 +386,7 @@ def test_a_linear_machine_far_from_the_origin_is_the_one_at_it(labels: int, spar
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("scale", [2.0**-500, 2.0**-30, 2.0**500])
-def test_units_of_a_linear_kernel_are_those_of_its_price(scale: float, fit_intercept: bool) -> None:
+def test_units_of_a_linear_kernel_scale_the_price(scale: float, fit_intercept: bool) -> None:
     X, y = two_moons()
     options: dict[str, Any] = {"kernel": "linear", "fit_intercept": fit_intercept}
     here = SVC(**options).fit(X, y)
@@ -396,7 +396,7 @@ def test_units_of_a_linear_kernel_are_those_of_its_price(scale: float, fit_inter
     np.testing.assert_allclose(there.predict_proba(X * scale), here.predict_proba(X))
 
 
-def test_it_survives_pickling_before_and_after_its_probabilities() -> None:
+def test_it_can_be_pickled_before_and_after_computing_probabilities() -> None:
     X, y = load_iris(return_X_y=True)
     model = SVC().fit(X, y)
     copy = pickle.loads(pickle.dumps(model))
@@ -408,14 +408,14 @@ def test_it_survives_pickling_before_and_after_its_probabilities() -> None:
 # Bad input.
 
 
-def test_parameters_without_a_meaning_are_refused() -> None:
+def test_invalid_parameters_are_refused() -> None:
     X, y = XOR
     for options in ({"C": 0.0}, {"C": -1.0}, {"tol": 0.0}, {"kernel": "rfb"}, {"scaling": "median"}, {"gamma": "wide"}):
         with pytest.raises(ValueError, match=next(iter(options))):
             SVC(**options).fit(X, y)
 
 
-def test_things_are_counted() -> None:
+def test_lengths_of_texts_and_labels_are_compared() -> None:
     for kernel in (Spectrum(2), "spectrum"):
         with pytest.raises(DataError, match="one y for each"):
             SVC(kernel=kernel).fit(["ab", "cd", "ef"], [0, 1])
@@ -436,7 +436,7 @@ def test_gaps_and_text_are_named() -> None:
         SVC().fit(pd.DataFrame({"a": ["red", "blue"]}), [0, 1])
 
 
-def test_what_is_no_kernel_matrix_is_refused() -> None:
+def test_invalid_kernel_matrices_are_refused() -> None:
     with pytest.raises(DataError, match="square"):
         SVC(kernel="precomputed").fit(np.ones((2, 3)), [0, 1])
     with pytest.raises(AsymmetricKernelError, match="rows 0 and 1"):

@@ -26,7 +26,7 @@ from tests.svm._tubes import tube, waves
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_rows_lie_where_their_coefficients_say(kernel: str, fit_intercept: bool) -> None:
+def test_coefficients_agree_with_the_positions_of_rows(kernel: str, fit_intercept: bool) -> None:
     X, t = waves()
     model = SVR(kernel=kernel, C=2.0, epsilon=0.15, fit_intercept=fit_intercept, tol=1e-5).fit(X, t)
     plus, minus = tube(model, len(X))
@@ -69,7 +69,7 @@ def test_a_tube_around_everything_needs_no_support_vectors() -> None:
 
 @pytest.mark.parametrize("options", [{"C": 50.0}, {"kernel": "linear", "epsilon": 5.0}, {"kernel": "poly"}], ids=str)
 @pytest.mark.parametrize("sparse", [True, False])
-def test_diabetes_as_there(options: dict[str, Any], sparse: bool) -> None:
+def test_diabetes_agrees_with_scikit_learn(options: dict[str, Any], sparse: bool) -> None:
     X, t = load_diabetes(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     X = sp.csr_matrix(X) if sparse else X
@@ -97,7 +97,7 @@ def test_weights_of_columns() -> None:
 
 @settings(max_examples=15)
 @given(st.lists(st.integers(0, 3), min_size=30, max_size=30))
-def test_a_weight_is_a_number_of_repetitions(counts: list[int]) -> None:
+def test_weights_are_equivalent_to_repetitions(counts: list[int]) -> None:
     X, t = waves(30)
     weight = np.array(counts)
     assume(weight.any())
@@ -122,7 +122,7 @@ def test_a_path_of_prices_begins_where_the_last_fit_ended() -> None:
         np.testing.assert_allclose(warm.predict(X), SVR(C=C, tol=1e-5).fit(X, t).predict(X), atol=1e-3)
 
 
-def test_what_rounding_leaves_of_a_warm_start_decides_no_intercept() -> None:
+def test_rounding_of_a_warm_start_does_not_affect_the_intercept() -> None:
     rng = np.random.default_rng(7)
     X = rng.normal(size=(300, 5))
     t = X[:, 0] + rng.normal(size=300)
@@ -131,7 +131,7 @@ def test_what_rounding_leaves_of_a_warm_start_decides_no_intercept() -> None:
     assert warm.intercept_ == pytest.approx((t.min() + t.max()) / 2)
 
 
-def test_out_of_time_or_steps_it_says_how_far_it_is() -> None:
+def test_out_of_time_or_steps_the_fit_reports_its_gap() -> None:
     X, t = waves(300)
     with pytest.warns(ConvergenceWarning, match="time_limit.*gap"):
         model = SVR(C=1e3, time_limit=0.0).fit(X, t)
@@ -140,7 +140,7 @@ def test_out_of_time_or_steps_it_says_how_far_it_is() -> None:
         assert SVR(C=1e3, max_iter=3).fit(X, t).n_iter_ == 3
 
 
-def test_interrupted_it_keeps_the_best_so_far() -> None:
+def test_an_interruption_keeps_the_best_point_so_far() -> None:
     X, t = waves(300)
     model = SVR(callback=interrupt)
     with pytest.raises(FitInterrupted):
@@ -160,14 +160,14 @@ def test_targets_far_from_zero_only_move_the_intercept() -> None:
 
 
 @pytest.mark.parametrize("scale", [2.0**-100, 2.0**100, 2.0**500])
-def test_units_of_targets_are_those_of_predictions_also_for_many_rows(scale: float) -> None:
-    X, t = waves(1200)  # so many that kernel rows are of float32 where targets allow
+def test_units_of_targets_scale_predictions_also_for_many_rows(scale: float) -> None:
+    X, t = waves(1200)  # enough rows for float32 kernel rows where targets permit
     model = SVR(C=scale, epsilon=0.1 * scale, tol=1e-3 * scale, max_iter=200_000).fit(X, t * scale)
     assert model.certificate_.holds
     np.testing.assert_allclose(model.predict(X) / scale, SVR().fit(X, t).predict(X), atol=5e-3)
 
 
-def test_an_absolute_tolerance_is_reached_beside_a_huge_objective() -> None:
+def test_an_absolute_tolerance_is_reached_with_a_huge_objective() -> None:
     X, t = waves()
     model = SVR(C=1e8, epsilon=1e7, gamma=1.0).fit(X, t * 1e8)
     assert model.certificate_.holds
@@ -176,7 +176,7 @@ def test_an_absolute_tolerance_is_reached_beside_a_huge_objective() -> None:
 
 @pytest.mark.compiled("takes minutes as plain Python")
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_weights_over_twelve_decades_leave_the_optimum_within_reach(seed: int) -> None:
+def test_the_optimum_is_found_with_weights_over_twelve_decades(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 3))
     t, weight = X[:, 0] + rng.normal(size=60), 10.0 ** rng.uniform(-6, 6, size=60)
@@ -198,7 +198,7 @@ def test_functions_and_matrices_agree_with_names() -> None:
     np.testing.assert_allclose(SVR(kernel="precomputed", tol=1e-6).fit(K, t).predict(K), expected, atol=1e-4)
 
 
-def test_bad_input_is_refused_by_name() -> None:
+def test_invalid_input_is_refused_by_name() -> None:
     X, t = waves(20)
     for options in ({"C": 0.0}, {"epsilon": -0.1}, {"gamma": -1.0}):
         with pytest.raises(ValueError, match=next(iter(options))):
@@ -217,7 +217,7 @@ def test_bad_input_is_refused_by_name() -> None:
         SVR().fit(X, t, sample_weight=np.ones(3))
 
 
-def test_frames_are_rows_too() -> None:
+def test_frames_are_accepted() -> None:
     X, t = waves()
     frame = pd.DataFrame({"x": X[:, 0]})
     model = SVR().fit(frame, pd.Series(t))

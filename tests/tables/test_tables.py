@@ -154,7 +154,7 @@ def test_scores_and_verdict_are_finite(expected: Expected, folder: Path) -> None
 
 
 @TABLE
-def test_it_takes_less_than_a_minute_with_its_page(expected: Expected, folder: Path) -> None:
+def test_a_comparison_with_its_page_takes_less_than_a_minute(expected: Expected, folder: Path) -> None:
     assert compared(expected, folder).seconds < MOST_SECONDS
 
 

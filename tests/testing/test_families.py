@@ -92,6 +92,6 @@ class WrongSampler(f.Poisson):
         (WrongSampler(), f.PoissonParameters(np.array([4.0])), "between two values|variance"),
     ],
 )
-def test_a_broken_family_is_told_which_law_it_breaks(family: f.Family, parameters: object, law: str) -> None:
+def test_a_broken_family_gives_an_error_naming_the_law(family: f.Family, parameters: object, law: str) -> None:
     with pytest.raises(AssertionError, match=law):
         check_family(family, parameters, np.random.default_rng(7))

@@ -57,7 +57,7 @@ def test_a_broken_kernel_is_found(kernel: k.Kernel, law: str) -> None:
         check_kernel(kernel, X)
 
 
-def test_the_laws_are_told() -> None:
+def test_the_checked_laws_are_returned() -> None:
     assert len(check_kernel(k.Linear(), X)) == 7
     assert len(check_kernel(k.RBF(), X)) == 6
     assert len(check_kernel(k.Sigmoid(), X)) == 5

@@ -98,7 +98,7 @@ def test_a_broken_kernel_is_found(kernel: sm.SmoothingKernel, law: str) -> None:
         check_smoothing_kernel(kernel, 2)
 
 
-def test_the_laws_are_told() -> None:
+def test_the_checked_laws_are_returned() -> None:
     laws = check_smoothing_kernel(sm.Triweight("product"), 2)
     assert len(laws) == len(set(laws)) == 11
     assert "∫K = 1" in laws

@@ -135,6 +135,6 @@ class InPlace(ColumnMoments):
     ("broken", "law"),
     [(Overwriting, "commutative"), (Hoarding, "remove undoes update"), (InPlace, "associative|in place")],
 )
-def test_a_broken_statistic_is_told_which_law_it_breaks(broken: type[ColumnMoments], law: str) -> None:
+def test_a_broken_statistic_gives_an_error_naming_the_law(broken: type[ColumnMoments], law: str) -> None:
     with pytest.raises(AssertionError, match=law):
         check_statistic(broken.zero(GROUPS, COLUMNS), normal, np.random.default_rng(3))

@@ -33,7 +33,7 @@ def assert_same_matrix(ours: Any, theirs: Any, *, digits: float = 0.0) -> None:
 
 
 def outcome(call: Callable[[], Any]) -> tuple[Any, Exception | None, list[str]]:
-    """What a call returned or raised, and the warnings that it gave."""
+    """Return the result or the exception of a call, and its warnings."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:

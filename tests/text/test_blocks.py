@@ -21,14 +21,14 @@ def read(documents: Any, **options: Any) -> Iterator[list[str]]:
 
 
 @given(DOCUMENTS, st.booleans())
-def test_no_block_has_more_than_twice_its_size_and_a_document(documents: list[str], as_list: bool) -> None:
+def test_blocks_are_bounded_by_twice_their_size_and_a_document(documents: list[str], as_list: bool) -> None:
     # a sample of three says little about lengths like these
     parts = list(read(documents if as_list else iter(documents), block_bytes=100, sample_size=3))
     assert [document for part in parts for document in part] == documents
     assert all(sum(map(len, part)) <= 200 + 300 for part in parts)
 
 
-def test_an_iterable_is_read_as_far_as_blocks_go() -> None:
+def test_an_iterable_is_read_block_by_block() -> None:
     given = iter(["x" * 100] * 10_000)
     next(scanner.in_blocks(given, block_bytes=1000))
     left = sum(1 for _ in given)

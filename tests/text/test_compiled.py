@@ -59,7 +59,7 @@ def all_counts(learned: compiled.ScannedVocabulary) -> np.ndarray:
 
 @given(documents=DOCUMENTS, analysis=ANALYSES)
 @settings(max_examples=150)
-def test_learns_all_terms_in_order(documents: list[str], analysis: Analysis) -> None:
+def test_all_terms_are_learnt_in_order(documents: list[str], analysis: Analysis) -> None:
     learned = compiled.learn(documents, analysis)
     terms, counts = expected(documents, analysis)
     vocabulary = learned.vocabulary
@@ -72,7 +72,7 @@ def test_learns_all_terms_in_order(documents: list[str], analysis: Analysis) -> 
 
 @given(documents=DOCUMENTS, others=DOCUMENTS, analysis=ANALYSES)
 @settings(max_examples=150)
-def test_counts_terms_that_are_known(documents: list[str], others: list[str], analysis: Analysis) -> None:
+def test_known_terms_are_counted(documents: list[str], others: list[str], analysis: Analysis) -> None:
     terms, _ = expected(documents, analysis)
     terms = terms[::-1]
     known = compiled.KnownTerms(Texts.packed(term.encode("utf-8", "surrogatepass") for term in terms), analysis)
@@ -86,7 +86,7 @@ def test_counts_terms_that_are_known(documents: list[str], others: list[str], an
 
 @given(documents=DOCUMENTS, analysis=ANALYSES, columns=st.sampled_from([1, 7, 2**20, 2**30]), signed=st.booleans())
 @settings(max_examples=100)
-def test_hashes_like_python(documents: list[str], analysis: Analysis, columns: int, signed: bool) -> None:
+def test_hashes_agree_with_python(documents: list[str], analysis: Analysis, columns: int, signed: bool) -> None:
     documents = [document.replace("\ud800", "") for document in documents]  # which has no bytes to hash
     X = compiled.count_hashes(documents, analysis, columns, signed=signed, dtype=np.float64)
     wanted = count_hashes(documents, lambda text: terms_of(text, analysis), columns, signed=signed, dtype=np.float64)
@@ -104,7 +104,7 @@ def words(n: int, seed: int = 0) -> list[str]:
 
 @pytest.mark.parametrize("grams", [(1, 1), (1, 3), (2, 2)])
 @pytest.mark.parametrize("unit", ["word", "char_wb"])
-def test_blocks_and_threads_make_no_difference(unit: Any, grams: tuple[int, int]) -> None:
+def test_blocks_and_threads_do_not_matter(unit: Any, grams: tuple[int, int]) -> None:
     documents, analysis = words(300), Analysis(unit, grams=grams)
     with engine(threads=1):
         whole = compiled.learn(documents, analysis, block_bytes=1 << 30)
@@ -140,12 +140,12 @@ def test_terms_that_are_not_kept_have_no_column() -> None:
     assert X.dtype == np.float32
 
 
-def test_a_term_that_is_only_part_of_a_run_is_not_counted() -> None:
+def test_a_term_that_is_only_part_of_an_ngram_is_not_counted() -> None:
     known = compiled.KnownTerms(Texts.of(["aa bb", "bb", "cc dd ee"]), Analysis(grams=(1, 2)))
     np.testing.assert_array_equal(known.matrix(["aa bb cc dd ee", "bb aa"]).toarray(), [[1, 1, 0], [0, 1, 0]])
 
 
-def test_documents_whose_lower_case_no_table_has() -> None:
+def test_documents_whose_lower_case_is_not_tabulated() -> None:
     learned = compiled.learn(["ΟΔΟΣ", "İstanbul", "plain", "Straße"], Analysis())
     assert learned.by_python == 2
     assert "οδος" in learned.vocabulary.as_dict()
@@ -187,5 +187,5 @@ def test_columns_of_frames_and_values_that_are_not_text() -> None:
     ("pattern", "shortest"),
     [(r"(?u)\b\w\w+\b", 2), (r"\b\w+\b", 1), (r"\w\w\w+", 3), (r"(?a)\w+", None), (r"\S+", None)],
 )
-def test_which_patterns_find_whole_words(pattern: str, shortest: int | None) -> None:
+def test_patterns_that_match_whole_words(pattern: str, shortest: int | None) -> None:
     assert shortest_word(pattern) == shortest

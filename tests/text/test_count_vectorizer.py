@@ -77,7 +77,7 @@ def test_the_stop_list_that_yields_the_table() -> None:
 
 @settings(max_examples=100)
 @given(st.lists(DOCUMENTS, min_size=1, max_size=4), LIMITS)
-def test_batches_are_one_pass(batches: list[list[str]], limits: dict[str, Any]) -> None:
+def test_batches_agree_with_one_pass(batches: list[list[str]], limits: dict[str, Any]) -> None:
     words = CountVectorizer(**limits)
     for batch in batches:
         words.partial_fit(batch)
@@ -86,7 +86,7 @@ def test_batches_are_one_pass(batches: list[list[str]], limits: dict[str, Any]) 
 
 @settings(max_examples=100)
 @given(DOCUMENTS, DOCUMENTS, LIMITS)
-def test_merged_vectorizers_are_one_pass(left: list[str], right: list[str], limits: dict[str, Any]) -> None:
+def test_merged_vectorizers_agree_with_one_pass(left: list[str], right: list[str], limits: dict[str, Any]) -> None:
     try:
         one, other = CountVectorizer(**limits).fit(left), CountVectorizer(**limits).fit(right)
     except ValueError:
@@ -150,7 +150,7 @@ def test_the_vocabulary_is_created_at_first_access_and_may_be_replaced() -> None
     assert not hasattr(clone(words), "vocabulary_")
 
 
-def test_terms_of_documents_are_found_again() -> None:
+def test_inverse_transform_returns_the_terms_of_documents() -> None:
     words = CountVectorizer().fit(TITLES)
     X = words.transform(["user of the graph", "nothing known"])
     found = words.inverse_transform(X)
@@ -159,13 +159,13 @@ def test_terms_of_documents_are_found_again() -> None:
     assert found[0].dtype.kind == "U"
 
 
-def test_a_document_ten_times_is_ten_times_its_counts() -> None:
+def test_a_document_repeated_ten_times_has_ten_times_its_counts() -> None:
     words = CountVectorizer().fit(TITLES)
     once, often = words.transform(TITLES[:1]), words.transform([" ".join(TITLES[:1] * 10)])
     np.testing.assert_array_equal(10 * once.toarray(), often.toarray())
 
 
-def test_subclasses_with_an_analyzer_of_their_own() -> None:
+def test_subclasses_may_have_their_own_analyzer() -> None:
     class Stems(CountVectorizer):
         def build_analyzer(self) -> Any:
             analyze = super().build_analyzer()
@@ -228,14 +228,14 @@ def test_bytes_of_another_encoding_are_named(made: Any) -> None:
 
 
 @pytest.mark.parametrize("made", VECTORIZERS)
-def test_a_string_is_no_list_of_documents(made: Any) -> None:
+def test_a_string_is_refused_as_a_list_of_documents(made: Any) -> None:
     with pytest.raises(ValueError, match=r"string object received. For one document, give a list"):
         made().fit_transform("one document")
 
 
 @pytest.mark.parametrize("made", VECTORIZERS)
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_a_frame_is_no_column(made: Any, frame: Any) -> None:
+def test_a_frame_is_refused_as_a_column(made: Any, frame: Any) -> None:
     table = frame({"text": ["one", "two"]})
     for call in (made().fit_transform, made().fit(["one two"]).transform):
         with pytest.raises(TextError, match=r"table of 1 column, text; give one column, X\['text'\]"):
@@ -243,14 +243,14 @@ def test_a_frame_is_no_column(made: Any, frame: Any) -> None:
 
 
 @pytest.mark.parametrize("made", VECTORIZERS)
-def test_a_matrix_of_strings_is_no_column(made: Any) -> None:
+def test_a_matrix_of_strings_is_refused_as_a_column(made: Any) -> None:
     with pytest.raises(TextError, match=r"shape \(2, 1\); give one column, X\[:, 0\]"):
         made().fit_transform(np.array([["one"], ["two"]]))
     rows = made(analyzer=lambda row: row.tolist()).fit_transform(np.array([["one"], ["two"]]))
     assert rows.shape[0] == 2
 
 
-def test_errors_of_ones_own_functions_are_passed_on() -> None:
+def test_errors_of_user_functions_are_passed_on() -> None:
     def analyze(document: Any) -> Any:
         return document["text"]
 
@@ -279,7 +279,7 @@ def test_a_failed_fit_leaves_the_old_vocabulary() -> None:
     assert words.partial_fit(["mat"]).vocabulary_ == {"cat": 0, "mat": 1, "the": 2}
 
 
-def test_a_fit_with_a_given_vocabulary_forgets_what_was_learnt_before() -> None:
+def test_a_fit_with_a_given_vocabulary_discards_the_learnt_one() -> None:
     words = CountVectorizer().fit(["old words"])
     words.set_params(vocabulary=["given"]).fit(["given"])
     words.set_params(vocabulary=None).partial_fit(["new text"])
@@ -296,7 +296,7 @@ def test_only_vectorizers_of_the_same_parameters_merge() -> None:
         words.merge(CountVectorizer())
 
 
-def test_the_plan_has_the_reason() -> None:
+def test_the_plan_names_the_reason() -> None:
     assert "tokenizer is a function" in str(CountVectorizer(tokenizer=str.split, token_pattern=None).fit(["a"]).plan_)
     assert "analyzer is a function" in str(HashingVectorizer(analyzer=str.split).fit(["a"]).plan_)
 
@@ -314,7 +314,7 @@ def test_lines_of_a_file_are_documents(tmp_path: Path) -> None:
 
 
 def test_a_short_document_is_read_by_the_current_parameters() -> None:
-    """How words are found is remembered by the parameters, not by the vectorizer."""
+    """Caches of the analyzer belong to the parameters, not to the vectorizer."""
     words = CountVectorizer(vocabulary=["a", "cat", "Cat", "the cat", "cats"])
     documents = ["The cat, a Cat"]
     assert words.transform(documents).toarray().tolist() == [[0, 2, 0, 0, 0]]

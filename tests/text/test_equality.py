@@ -156,7 +156,7 @@ def compare(name: str, options: dict[str, Any], documents: list[str], others: li
 @given(documents=DOCUMENTS, others=DOCUMENTS, options=ANALYSIS, selection=SELECTION)
 @example(documents=["ΑΣ", "aa ΑΣ. ΑΣΑ"], others=["İstanbul"], options={}, selection={})
 @example(documents=["\ud800a bb", "bb"], others=["\udfff\ud800"], options={"analyzer": "char"}, selection={})
-def test_counts_are_those_of_scikit_learn(
+def test_counts_agree_with_scikit_learn(
     documents: list[str], others: list[str], options: dict[str, Any], selection: dict[str, Any]
 ) -> None:
     compare(COUNT, options | selection, documents, others)
@@ -168,7 +168,7 @@ def test_counts_are_those_of_scikit_learn(
     documents=[""], others=["THE"], options={}, selection={"vocabulary": ["the", "cat"]}, weights={"smooth_idf": False}
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_weights_are_those_of_scikit_learn(
+def test_weights_agree_with_scikit_learn(
     documents: list[str],
     others: list[str],
     options: dict[str, Any],
@@ -181,7 +181,7 @@ def test_weights_are_those_of_scikit_learn(
 
 @QUICK
 @given(documents=DOCUMENTS, others=DOCUMENTS, options=ANALYSIS, hashes=HASHES)
-def test_hashes_are_those_of_scikit_learn(
+def test_hashes_agree_with_scikit_learn(
     documents: list[str], others: list[str], options: dict[str, Any], hashes: dict[str, Any]
 ) -> None:
     options.pop("dtype", None)
@@ -215,13 +215,13 @@ def test_plain_hashes(documents: list[str], options: dict[str, Any], hashes: dic
 @QUICK
 @given(st.lists(st.text("ΑΣσςas .:'’\u00ad\u0301\u0345\u200d1_\n", max_size=12), min_size=1, max_size=4), PLAIN)
 def test_a_sigma_at_the_end_of_a_word(documents: list[str], options: dict[str, Any]) -> None:
-    """Its lower case depends on what is around it, over marks and points that are no letters."""
+    """The lower case of a sigma depends on its neighbours across marks and points that are not letters."""
     compare(COUNT, options, documents, documents)
 
 
 @pytest.mark.parametrize("accents", [None, "unicode", "ascii"])
 def test_every_code_point(accents: str | None) -> None:
-    """Whether it is part of a word, what its lower case is, and what is left of it without accents."""
+    """Compare word membership, lower case and the form without accents."""
     documents = [" ".join(f"{point}{point} a{point}B" for point in points) for points in POINTS]
     compare(COUNT, {"strip_accents": accents}, documents, documents[:200:10])
 

@@ -29,7 +29,7 @@ def test_entries_are_sorted(many: int, bits: int) -> None:
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_rows_of_length_one_are_scikit_learns(norm: str) -> None:
+def test_rows_normalised_to_length_one_agree_with_scikit_learn(norm: str) -> None:
     rows = np.array([0, 3, 3, 5, 6], dtype=np.int32)
     values, found = np.array([1, -2, 7, 0, 0, -4], dtype=np.int32), np.empty(6)
     normalize(rows, values, norm == "l2", found)

@@ -24,7 +24,7 @@ def test_the_column_and_sign_of_a_term() -> None:
 
 
 def test_terms_that_cancel_stay_as_zeros() -> None:
-    """As in scikit-learn: an entry that was summed to 0 is stored."""
+    """Entries that sum to 0 are stored, as in scikit-learn."""
     vectorizer = HashingVectorizer(n_features=1, norm=None)
     signs = {word: vectorizer.transform([word]).data[0] for word in ("the", "cat", "sat", "mat", "dog", "on")}
     one, other = (next(word for word, value in signs.items() if value == sign) for sign in (1, -1))
@@ -34,13 +34,13 @@ def test_terms_that_cancel_stay_as_zeros() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-def test_of_any_type(dtype: type) -> None:
+def test_counts_of_any_dtype(dtype: type) -> None:
     documents = ["the cat, the mat", "", "on the mat"]
     options = {"dtype": dtype, "norm": None, "n_features": 32}
     assert_same_matrix(HashingVectorizer(**options).transform(documents), Theirs(**options).transform(documents))
 
 
-def test_needs_no_fit_and_learns_nothing() -> None:
+def test_it_needs_no_fit_and_learns_nothing() -> None:
     vectorizer = HashingVectorizer()
     X = vectorizer.transform(["the cat"])
     assert not vars(vectorizer).get("plan_")
@@ -49,7 +49,7 @@ def test_needs_no_fit_and_learns_nothing() -> None:
     assert_same_matrix(clone(vectorizer).transform(["the cat"]), X)
 
 
-def test_refusals() -> None:
+def test_invalid_input_is_refused() -> None:
     with pytest.raises(EmptyDataError, match=r"^Cannot vectorize empty sequence. Give at least one"):
         HashingVectorizer().transform([])
     with pytest.raises(DataError, match=r"^Samples can not be a single string"):

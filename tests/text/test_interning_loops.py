@@ -24,7 +24,7 @@ def interned(strings: list[bytes], table: term_loops.StringTable) -> tuple[term_
 
 
 @given(STRINGS)
-def test_strings_are_numbered_as_they_come(strings: list[bytes]) -> None:
+def test_strings_are_numbered_in_order_of_appearance(strings: list[bytes]) -> None:
     table, codes = interned(strings, term_loops.empty_strings())
     assert codes == numbered(strings)
     for string, code in zip(strings, codes, strict=True):
@@ -39,7 +39,7 @@ def test_tables_grow() -> None:
     assert table.sizes[0] <= len(table.signatures) == len(table.slots) // 2
 
 
-def test_pairs_are_numbered_as_they_come() -> None:
+def test_pairs_are_numbered_in_order_of_appearance() -> None:
     pairs = np.random.default_rng(0).integers(0, 2**32, (5000, 2), dtype=np.uint64)[np.arange(20000) % 5000]
     table = term_loops.enlarge_pairs(term_loops.empty_pairs(), len(pairs))
     whole = pairs[:, 0] << np.uint64(32) | pairs[:, 1]

@@ -18,7 +18,7 @@ TERMS = st.lists(st.lists(st.sampled_from(["b", "a", "ab", "ß", "\ud800", "\U00
 
 
 @given(TERMS)
-def test_learning_is_counting(documents: list[list[str]]) -> None:
+def test_learning_counts_terms(documents: list[list[str]]) -> None:
     counts, vocabulary = interpreted.learn(documents, list)
     names = vocabulary.names().tolist()
     assert names == sorted({term for terms in documents for term in terms})
@@ -32,7 +32,7 @@ def test_learning_is_counting(documents: list[list[str]]) -> None:
 
 
 @given(TERMS, TERMS)
-def test_merged_vocabularies_are_those_of_all_documents(left: list[list[str]], right: list[list[str]]) -> None:
+def test_merged_vocabularies_agree_with_all_documents(left: list[list[str]], right: list[list[str]]) -> None:
     for strange in (False, True):
         analyze: Any = (lambda terms: [(term,) for term in terms]) if strange else list
         whole = interpreted.learn(left + right, analyze).vocabulary

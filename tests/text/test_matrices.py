@@ -14,7 +14,7 @@ from mercer.text._csr import as_configured, csr
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
 @pytest.mark.parametrize("dtype", [np.int64, np.float32])
-def test_csr_is_scipys(kind: Any, dtype: Any) -> None:
+def test_csr_matrices_agree_with_scipy(kind: Any, dtype: Any) -> None:
     parts = np.array([3, 5, 2], dtype=dtype), np.array([1, 0, 2], np.int32), np.array([0, 1, 1, 3], np.int32)
     wanted, first = kind(parts, shape=(3, 4)), csr(*parts, 4, kind)
     other = csr(*(part.copy() for part in parts), 4, kind)
@@ -30,7 +30,7 @@ def test_csr_is_scipys(kind: Any, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize(("interface", "kind"), [("sparray", sparse.csr_array), ("spmatrix", sparse.csr_matrix)])
-def test_matrices_are_of_the_kind_that_scikit_learn_returns(interface: str, kind: Any) -> None:
+def test_matrices_have_the_type_that_scikit_learn_returns(interface: str, kind: Any) -> None:
     with config_context(sparse_interface=interface):
         for X in (sparse.csr_array(np.eye(2)), sparse.csr_matrix(np.eye(2))):
             found = as_configured(X)

@@ -88,7 +88,7 @@ def test_a_matrix_takes_no_more_than_itself_and_a_few_blocks(measured: dict[str,
     assert one["taken"] < one["matrix"] + FEW_BLOCKS
 
 
-def test_pairs_take_less_than_hundred_bytes_each_beside_their_matrix(measured: dict[str, Any]) -> None:
+def test_pairs_take_less_than_a_hundred_bytes_each_besides_their_matrix(measured: dict[str, Any]) -> None:
     """About 40 bytes remain for each: its letters, their offset, documents and occurrences."""
     one = measured["pairs"]
     assert one["taken"] < one["matrix"] + 100 * one["terms"] + FEW_BLOCKS

@@ -28,7 +28,7 @@ def test_marks_are_taken_in_order_and_forgotten(n_columns: int, data: st.DataObj
     st.lists(st.lists(st.integers(0, 99), unique=True, max_size=60), max_size=6),
     st.lists(st.booleans(), min_size=100, max_size=100),
 )
-def test_rows_are_those_of_a_dense_matrix(documents: list[list[int]], kept: list[bool]) -> None:
+def test_rows_agree_with_a_dense_matrix(documents: list[list[int]], kept: list[bool]) -> None:
     """Codes below 60 are words, the others runs; terms that are not kept have no column."""
     columns = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
     starts = np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int32)

@@ -40,7 +40,7 @@ MAPS = [
 
 @pytest.mark.parametrize("vectorizer", MAPS, ids=str)
 @pytest.mark.parametrize("rows", [1000, 13])
-def test_streamed_is_in_memory(vectorizer, rows):
+def test_streamed_fits_agree_with_fits_in_memory(vectorizer, rows):
     texts = documents()
     expected = vectorizer.fit_transform(texts)
     found = read_all(vectorizer.fit_transform(MemorySource(frame(), rows=rows))).X

@@ -1,4 +1,4 @@
-"""From documents to terms, as scikit-learn's analyzers cut them."""
+"""Tests of the terms of documents, which agree with scikit-learn's analyzers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_ngrams_of_words(tokens: list[str], low: int, more: int) -> None:
 
 
 @given(st.text("ab \n", max_size=12), st.integers(1, 3), st.integers(0, 3))
-def test_ngrams_of_characters_are_those_of_scikit_learn(text: str, low: int, more: int) -> None:
+def test_ngrams_of_characters_agree_with_scikit_learn(text: str, low: int, more: int) -> None:
     span = (low, low + more)
     for name, made in (("char", CharNgrams), ("char_wb", WordCharNgrams)):
         assert made(*span)(text) == Theirs(analyzer=name, ngram_range=span).build_analyzer()(text)
@@ -45,6 +45,6 @@ def test_accents() -> None:
 
 
 @given(st.text() | st.text("aB_9 .,-é", max_size=40), st.integers(1, 3), st.booleans())
-def test_whole_words_are_those_of_the_pattern(text: str, shortest: int, lowercase: bool) -> None:
+def test_whole_words_agree_with_the_pattern(text: str, shortest: int, lowercase: bool) -> None:
     pattern = re.compile(r"(?u)\b" + r"\w" * shortest + r"+\b")
     assert WordAnalyzer(shortest, lowercase)(text) == pattern.findall(text.lower() if lowercase else text)

@@ -78,7 +78,7 @@ def test_log_count_ratios_are_the_weights_of_naive_bayes() -> None:
 
 @pytest.mark.parametrize("weighting", [*WEIGHTINGS, "log-count-ratio"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_batches_and_merges_are_one_pass(weighting: str, dtype: type) -> None:
+def test_batches_and_merges_agree_with_one_pass(weighting: str, dtype: type) -> None:
     X = sparse.csr_array(COUNTS.astype(dtype))
     one = TfidfTransformer(weighting=weighting).fit(X, LABELS)
     batches = TfidfTransformer(weighting=weighting).partial_fit(X[:2], LABELS[:2]).partial_fit(X[2:], LABELS[2:])
@@ -90,7 +90,7 @@ def test_batches_and_merges_are_one_pass(weighting: str, dtype: type) -> None:
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_counts_are_left_alone(weighting: str) -> None:
+def test_counts_are_not_modified(weighting: str) -> None:
     X = sparse.csr_matrix(COUNTS.astype(float))
     before = X.copy()
     TfidfTransformer(weighting=weighting).fit(X).transform(X)
@@ -100,7 +100,7 @@ def test_counts_are_left_alone(weighting: str) -> None:
 
 
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sparse.csc_array, sparse.csr_matrix, sparse.coo_array])
-def test_any_matrix_of_counts(form: object) -> None:
+def test_any_matrix_of_counts_is_accepted(form: object) -> None:
     X = form(COUNTS)  # type: ignore[operator]
     assert_same_matrix(TfidfTransformer().fit_transform(X), Theirs().fit_transform(X), digits=1e-15)
 
@@ -158,7 +158,7 @@ def test_huge_counts_are_weighed_without_a_warning() -> None:
     np.testing.assert_array_equal(TfidfTransformer().fit_transform(counts).toarray(), 0.0)
 
 
-def test_documents_longer_than_any_number_are_refused_by_bm25() -> None:
+def test_documents_whose_length_overflows_are_refused_by_bm25() -> None:
     largest = np.finfo(float).max
     for counts in ([[1.0, 2.0], [largest, largest]], [[largest, 0.0], [0.0, largest]]):
         with pytest.raises(DataError, match="add up to more than a float can hold"):

@@ -35,7 +35,7 @@ OPTIONS = st.fixed_dictionaries(
 
 @settings(max_examples=150)
 @given(DOCUMENTS, DOCUMENTS, OPTIONS)
-def test_batches_and_merges_are_one_pass(left: Any, right: Any, options: dict[str, Any]) -> None:
+def test_batches_and_merges_agree_with_one_pass(left: Any, right: Any, options: dict[str, Any]) -> None:
     (texts, labels), (more, their_labels) = (map(list, zip(*one, strict=True)) for one in (left, right))
     whole = TfidfVectorizer(**options)
     try:

@@ -29,7 +29,9 @@ def described(vocabulary: Vocabulary) -> tuple[list[str], list[int], list[int], 
 
 
 @given(DOCUMENTS, DOCUMENTS, DOCUMENTS)
-def test_merge_is_one_pass(one: list[list[str]], two: list[list[str]], three: list[list[str]]) -> None:
+def test_merged_vocabularies_agree_with_one_pass(
+    one: list[list[str]], two: list[list[str]], three: list[list[str]]
+) -> None:
     whole = described(counted(one + two + three))
     assert described(counted(one).merge(counted(two)).merge(counted(three))) == whole
     assert described(counted(one).merge(counted(two).merge(counted(three)))) == whole

@@ -31,7 +31,7 @@ def test_totals_add_up(left: np.ndarray, right: np.ndarray, data: st.DataObject)
         np.testing.assert_array_equal(both.by_class[label], whole[np.concatenate(codes) == code].sum(axis=0))
 
 
-def test_a_class_that_one_part_lacks() -> None:
+def test_a_class_absent_from_one_part() -> None:
     one = Totals(1, np.array([1]), 1.0, {"a": np.array([1.0])})
     other = Totals(1, np.array([1]), 2.0, {"b": np.array([2.0])})
     assert {label: counts.tolist() for label, counts in (one.merge(other).by_class or {}).items()} == {

@@ -87,5 +87,5 @@ def test_a_row_of_the_table() -> None:
     assert all(int(number) > 1 for number in numbers)
 
 
-def test_scikit_learn_lacks_some_calls() -> None:
+def test_calls_absent_from_scikit_learn_are_left_out() -> None:
     assert set(calls("mercer")) - set(calls("sklearn")) == {"GLM().fit(offset)", "compare()"}

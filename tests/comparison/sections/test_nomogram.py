@@ -12,7 +12,7 @@ from mercer.report import Chart, Grid, Page, PointCloud
 from tests.comparison.sections._pages import blocks, linear, section
 
 
-def test_a_nomogram_has_what_each_value_adds(numbers: Comparison, of_numbers: Page) -> None:
+def test_a_nomogram_shows_the_contribution_of_each_value(numbers: Comparison, of_numbers: Page) -> None:
     (grid,) = [each for each in blocks(section(of_numbers, "rows"), Grid) if each.title == "The same as a table"]
     values, added = np.array([[float(row[1]), row[2]] for row in grid.rows if row[0] == "a"]).T
     # a column of numbers adds a linear function, with the coefficient per standard deviation

@@ -18,7 +18,7 @@ def test_predictions_of_numbers_and_of_counts(of_numbers: Page, of_counts: Page)
     assert "How often each count occurs" in counted
 
 
-def test_a_huge_count_takes_no_room() -> None:
+def test_a_huge_count_does_not_enlarge_the_chart() -> None:
     truth = np.append(np.arange(60.0) % 7, 3e13)
     (observed, _) = draw_rootogram(np.full(61, 3.0), truth).marks
     assert isinstance(observed, PointCloud)
@@ -26,7 +26,7 @@ def test_a_huge_count_takes_no_room() -> None:
     assert sum(observed.y) == 60
 
 
-def test_counts_of_a_negative_binomial_model_are_beside_its_distribution() -> None:
+def test_counts_are_shown_next_to_the_negative_binomial_distribution() -> None:
     truth = np.random.default_rng(0).negative_binomial(2, 2 / (2 + 5.0), size=4000)
     means = np.full(len(truth), 5.0)
     observed, expected = draw_rootogram(means, truth, r=2.0).marks

@@ -1,4 +1,4 @@
-"""Pages of real tables, with facts that are known of these."""
+"""Pages of real tables, with known facts about them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def codes(found: dict[str, Any]) -> set[str]:
     return {block.code for block in found["checks"].blocks if isinstance(block, Note) and block.code}
 
 
-def test_heart(real_data: Find) -> None:
+def test_page_of_the_heart_data(real_data: Find) -> None:
     found = checked(page(compared(real_data("heart.csv"), "AHD", models=["LogisticRegression", "NaiveBayes"])))
     grid = next(block for block in found["data"].blocks if isinstance(block, Grid))
     kinds = {row[0]: row[1] for row in grid.rows}
@@ -51,13 +51,13 @@ def test_heart(real_data: Find) -> None:
     assert {told.model for told in rows.models} == {"LogisticRegression", "NaiveBayes"}
 
 
-def test_horse_colic_with_a_third_of_its_values_missing(real_data: Find) -> None:
+def test_page_of_horse_colic_with_a_third_of_its_values_missing(real_data: Find) -> None:
     models = ["LogisticRegression", "NaiveBayes"]
     found = checked(page(compared(real_data("horse-colic.csv"), "x23", models=models)))
     assert "MRC104" in codes(found)  # abdominocentesis was done in few
 
 
-def test_spam(real_data: Find) -> None:
+def test_page_of_the_spam_data(real_data: Find) -> None:
     models = ["LogisticRegression", "MultinomialNB"]
     found = checked(page(compared(real_data("sms_spam.tsv"), "Label", rows=400, models=models)))
     words = next(block for block in found["likelihoods"].blocks if isinstance(block, Grid))
@@ -65,7 +65,7 @@ def test_spam(real_data: Find) -> None:
     assert shares["SMS[free]"][1] > shares["SMS[free]"][0]
 
 
-def test_abalone(real_data: Find) -> None:
+def test_page_of_the_abalone_data(real_data: Find) -> None:
     found = checked(page(compared(real_data("abalone.csv"), "x8", rows=300, models=["Ridge"], task="counts")))
     assert "MRC202" in codes(found)  # weights and lengths of a shell
     assert "predictions" in found

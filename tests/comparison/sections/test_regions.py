@@ -8,7 +8,7 @@ from mercer.report import Chart, Heat, Page
 from tests.comparison.sections._pages import blocks, section
 
 
-def test_regions_know_the_classes(of_iris: Page) -> None:
+def test_regions_show_every_class(of_iris: Page) -> None:
     heat, *points = blocks(section(of_iris, "regions"), Chart)[0].marks
     assert isinstance(heat, Heat)
     assert set(np.unique(heat.values)) == {0, 1, 2}

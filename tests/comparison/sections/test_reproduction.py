@@ -15,7 +15,7 @@ from mercer.report import Grid, Page
 from tests.comparison.sections._pages import blocks, section
 
 
-def test_the_call_the_seed_and_the_versions_are_told(of_iris: Page) -> None:
+def test_the_call_the_seed_and_the_versions_are_shown(of_iris: Page) -> None:
     told = dict(blocks(section(of_iris, "reproduce"), Grid)[0].rows)
     assert told["seed"] == "0"
     assert told["numpy"] == np.__version__
@@ -32,7 +32,7 @@ def test_the_call_the_seed_and_the_versions_are_told(of_iris: Page) -> None:
         ({"GaussianNB": GaussianNB(var_smoothing=0.1)}, "models=…"),
     ],
 )
-def test_the_call_asks_for_the_models_that_were_asked_for(models: Any, told: str) -> None:
+def test_the_call_contains_the_requested_models(models: Any, told: str) -> None:
     X, y = load_iris(return_X_y=True)
     found = reproduction(View(compare(X, y, models=models, cv=2)))
     assert found.blocks[0] == (

@@ -114,7 +114,7 @@ def test_a_section_is_cut_short_when_the_time_is_up(iris: Comparison) -> None:
     )
 
 
-def test_models_are_not_fitted_again_when_their_fits_took_longer_than_what_is_left(
+def test_models_are_not_refitted_if_their_fits_took_longer_than_the_time_left(
     iris: Comparison, clock: list[float]
 ) -> None:
     slow = replace(iris, entries=tuple(replace(entry, fit_seconds=9.0, fitted=None) for entry in iris.entries))
@@ -162,7 +162,7 @@ def test_sparse_rows_and_a_target_of_many_classes() -> None:
     assert blocks(section(made, "data"), Grid)[0].title == "A sparse matrix"
 
 
-def test_the_same_seed_makes_the_same_page_but_for_times() -> None:
+def test_the_same_seed_gives_the_same_page_except_for_times() -> None:
     def curves(view: View) -> Section | None:
         return learning_curves_section(view, repeats=1)
 

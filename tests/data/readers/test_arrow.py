@@ -30,7 +30,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_typed_files(tmp_path: Path, name: str) -> None:
+def test_typed_files_are_read(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
     rows = open_rows(tmp_path / name, Reading(batch_rows=20))
     assert rows.names() == ["x", "c"]
@@ -41,13 +41,13 @@ def test_typed_files(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_what_is_no_such_file(tmp_path: Path, name: str) -> None:
+def test_files_of_another_format_are_refused(tmp_path: Path, name: str) -> None:
     (path := tmp_path / name).write_bytes(b"something else, which is long enough to be looked at")
     with pytest.raises(DataError, match=rf"'{name}' cannot be read as (Parquet|Arrow)"):
         open_rows(path).table()
 
 
-def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_column_names_that_are_not_text_are_refused(tmp_path: Path) -> None:
     write_stream(pa.table({"name": [1]}), path := tmp_path / "a.arrows")
     path.write_bytes(path.read_bytes().replace(b"name", b"n\xffme"))
     with pytest.raises(DataError, match=r"'a\.arrows' cannot be read as Arrow"):
@@ -59,7 +59,7 @@ def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["p.arrow", "p.parquet"])
-def test_what_polars_writes_can_be_learnt_from(tmp_path: Path, name: str) -> None:
+def test_files_written_by_polars_are_read(tmp_path: Path, name: str) -> None:
     frame = pl.DataFrame({"x": [1.5, 2.5], "y": ["a", None]})
     views = frame.to_arrow(compat_level=pl.CompatLevel.newest())
     path = tmp_path / name

@@ -43,5 +43,5 @@ def test_the_order_does_not_matter() -> None:
         (pa.timestamp("s"), pa.timestamp("s", "UTC"), None),
     ],
 )
-def test_what_has_room_for_both(one: Any, other: Any, both: Any) -> None:
+def test_two_types_have_a_common_type(one: Any, other: Any, both: Any) -> None:
     assert common_type(one, other) == common_type(other, one) == both

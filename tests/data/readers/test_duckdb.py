@@ -25,11 +25,11 @@ def test_the_only_table_needs_no_query(tmp_path: Path) -> None:
     assert pa.concat_tables(parts)["id"].to_pylist() == list(range(5000))
 
 
-def test_a_table_may_be_called_as_sql_calls_other_things(tmp_path: Path) -> None:
+def test_a_table_may_be_named_like_an_sql_keyword(tmp_path: Path) -> None:
     assert open_rows(duckdb_file(tmp_path / "a.duckdb", order="SELECT 1 AS x")).table().to_pydict() == {"x": [1]}
 
 
-def test_a_query(tmp_path: Path) -> None:
+def test_a_query_is_read(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / "a.duckdb", a="SELECT 1 AS x", b="SELECT 2 AS x")
     assert open_rows(path, Reading(sql="SELECT x + 1 AS y FROM b")).table().to_pydict() == {"y": [3]}
     for table in ("b", "main.b"):
@@ -48,13 +48,13 @@ def test_a_query(tmp_path: Path) -> None:
         ("SELECT * FROM read_csv('/etc/passwd')", "disabled"),
     ],
 )
-def test_queries_that_are_refused(tmp_path: Path, query: str, sentence: str) -> None:
+def test_invalid_queries_are_refused(tmp_path: Path, query: str, sentence: str) -> None:
     path = duckdb_file(tmp_path / "a.duckdb", a="SELECT 1 AS x")
     with pytest.raises(DataError, match=sentence):
         open_rows(path, Reading(sql=query)).table()
 
 
-def test_no_database(tmp_path: Path) -> None:
+def test_files_that_are_not_databases_are_refused(tmp_path: Path) -> None:
     (path := tmp_path / "a.duckdb").write_text("something else")
     with pytest.raises(DataError, match=r"'a\.duckdb' cannot be opened as a DuckDB file"):
         open_rows(path).table()

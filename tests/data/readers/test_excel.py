@@ -64,7 +64,7 @@ def test_cells_have_types(tmp_path: Path) -> None:
     assert next(iter(source)).X["mixed"].to_pylist() == ["1", "x", "2.5"]
 
 
-def test_the_same_table_as_that_of_a_csv_file(tmp_path: Path) -> None:
+def test_a_workbook_agrees_with_a_csv_file(tmp_path: Path) -> None:
     cells = [["city", "n", "share", "since"], ["Ulm", 3, 0.25, "2024-01-31"], ["NA", None, 1, "2023-12-01"]]
     (tmp_path / "a.csv").write_text("\n".join(",".join("" if c is None else str(c) for c in row) for row in cells))
     typed = [[*row[:3], dt.date.fromisoformat(row[3])] if number else row for number, row in enumerate(cells)]
@@ -91,7 +91,7 @@ def test_titles_blank_rows_and_blank_columns_are_left_out(tmp_path: Path) -> Non
     assert open_rows(tmp_path / "b.xlsx", Reading(header=True)).table().to_pydict() == {"Ulm": ["Bonn"], "1": [2]}
 
 
-def test_numbers_that_are_stored_as_text(tmp_path: Path) -> None:
+def test_numbers_stored_as_text_are_read_as_numbers(tmp_path: Path) -> None:
     rows = [["n", "code", "mixed"], ["1", "00501", 1.5], [" 2 ", "12", "2.5"], ["NA", "7", None]]
     path = workbook(tmp_path / "a.xlsx", S=rows)
     assert read_table(path).to_pydict() == {"n": [1, 2, None], "code": ["00501", "12", "7"], "mixed": [1.5, 2.5, None]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mercer.data.readers.first_record import first_record, most_frequent
 
 
-def test_where_the_first_record_ends() -> None:
+def test_the_end_of_the_first_record_is_found() -> None:
     record = first_record('\n \n"x\n1",y \nz', ",", quoted=True)
     assert record == (("x\n1", "y "), 3, 12)
     assert first_record('"x,y\n', ",", quoted=False).fields == ('"x', "y")

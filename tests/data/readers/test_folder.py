@@ -16,7 +16,7 @@ def write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def test_files_one_below_the_other(tmp_path: Path) -> None:
+def test_files_of_a_folder_are_concatenated(tmp_path: Path) -> None:
     folder = write(tmp_path, b__csv="y,x\nb,2.5\n", a__csv="x,y\n1,a\n", readme__md="# about", _log__csv="z\n1\n")
     rows = open_rows(folder)
     assert rows.described == "2 files, fields separated by commas, names in the first line"
@@ -40,12 +40,12 @@ def test_files_one_below_the_other(tmp_path: Path) -> None:
         ({"a__csv": "x\n1\n", "b__csv": "x\nred\n"}, "Column 'x' has different types.*--kind x=category"),
     ],
 )
-def test_what_is_no_table(tmp_path: Path, files: dict[str, str], sentence: str) -> None:
+def test_folders_that_are_not_a_table_are_refused(tmp_path: Path, files: dict[str, str], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         open_rows(write(tmp_path, **files)).table()
 
 
-def test_the_folder_one_is_in_has_a_name_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_names_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(write(tmp_path, a__csv="x\n1\n", b__csv="x\nred\n"))
     with pytest.raises(DataError, match=r"parts of '\.': int64 and string"):
         open_rows(".").table()

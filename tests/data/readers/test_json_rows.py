@@ -33,13 +33,13 @@ EXPECTED = {"n": [1, None, 3.5], "word": ["red", "?", None]}
         ("a.json", '{"n": 1, "word": "red"}\n{"word": "?"}\n{"n": 3.5}\n', "a JSON object in each line"),
     ],
 )
-def test_rows(tmp_path: Path, name: str, text: str, described: str) -> None:
+def test_rows_are_read(tmp_path: Path, name: str, text: str, described: str) -> None:
     (path := tmp_path / name).write_text(text, encoding="utf-8")
     rows = open_rows(path)
     assert (rows.table().to_pydict(), rows.described, rows.names()) == (EXPECTED, described, ["n", "word"])
 
 
-def test_parts(tmp_path: Path) -> None:
+def test_parts_are_all_rows_in_order(tmp_path: Path) -> None:
     lines = [f'{{"i": {i}, "x": {i / 2}}}' if i < 500 else f'{{"i": {i}}}' for i in range(1000)]
     (path := tmp_path / "a.jsonl").write_text("\n".join(lines))
     parts = [part.frame for part in open_rows(path, Reading(block_bytes=500)).parts(["x", "i"])]
@@ -71,7 +71,7 @@ def test_lines_that_cannot_be_read(tmp_path: Path, name: str, text: str, sentenc
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.jsonl", ""), ("a.json", "[]"), ("a.json", "  \n")])
-def test_nothing(tmp_path: Path, name: str, text: str) -> None:
+def test_files_without_rows_are_refused(tmp_path: Path, name: str, text: str) -> None:
     (path := tmp_path / name).write_text(text)
     with pytest.raises(EmptyDataError):
         open_rows(path).table()
@@ -89,13 +89,15 @@ def test_nothing(tmp_path: Path, name: str, text: str) -> None:
         ("a.json", b'[{"x": "\\ud800"}]', r"Column 'x' of 'a\.json' holds values .* columns cannot have"),
     ],
 )
-def test_what_would_bring_others_down_is_refused(tmp_path: Path, name: str, octets: bytes, sentence: str) -> None:
+def test_values_that_would_crash_the_parser_are_refused(
+    tmp_path: Path, name: str, octets: bytes, sentence: str
+) -> None:
     (tmp_path / name).write_bytes(octets)
     with pytest.raises(DataError, match=sentence):
         open_rows(tmp_path / name).table()
 
 
-def test_a_column_of_several_types_next_to_one_that_some_blocks_do_not_have(tmp_path: Path) -> None:
+def test_a_column_of_several_types_next_to_one_that_some_blocks_lack(tmp_path: Path) -> None:
     small = Reading(block_bytes=24)
     text = '{"x": 1, "seen": "2024-01-01"}\n{"seen": "2024-01/02"}\n{"x": [1, 2], "seen": "2024-01-03"}\n'
     (path := tmp_path / "a.jsonl").write_text(text)
@@ -115,7 +117,7 @@ def test_json_of_pandas_by_columns_raises_an_error_with_a_remedy(tmp_path: Path,
 
 
 @pytest.mark.parametrize("read", [mercer.data.read_table, mercer.data.open])
-def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path: Path, read: Any) -> None:
+def test_an_endless_line_is_refused_before_it_fills_the_memory(tmp_path: Path, read: Any) -> None:
     """200 MB that take 200 kB compressed."""
     with gzip.open(tmp_path / "bomb.jsonl.gz", "wb", compresslevel=1) as file:
         file.write(b'{"x": "')

@@ -27,19 +27,19 @@ from mercer.data.readers import Reading, open_rows
         ("a.csv.gz", gzip.compress(b"n,word\n1,red\nnull,?\n3,blue\n", mtime=0)),
     ],
 )
-def test_separated_files(write: Any, name: str, text: Any) -> None:
+def test_separated_files_are_read(write: Any, name: str, text: Any) -> None:
     table = read_table(write(name, text))
     assert table.to_pydict() == {"n": [1, None, 3], "word": ["red", None, "blue"]}
 
 
 @pytest.mark.parametrize(("first", "header"), [("1,red", False), ("?,red", False), ("n,red", True), (",red", True)])
-def test_a_first_line_with_a_number_or_a_gap_is_no_header(write: Any, first: str, header: bool) -> None:
+def test_a_first_line_with_a_number_or_a_gap_is_not_a_header(write: Any, first: str, header: bool) -> None:
     table = read_table(write("a.csv", f"{first}\n2,blue\n"))
     assert table.num_rows == (1 if header else 2)
     assert table.column_names == (first.split(",") if header else ["x0", "x1"])
 
 
-def test_the_caller_knows_better_about_the_header(write: Any) -> None:
+def test_the_header_can_be_declared(write: Any) -> None:
     assert read_table(write("a.csv", "2019,2020\n1,2\n"), header=True).column_names == ["2019", "2020"]
     assert read_table(write("a.csv", "p,x\ne,y\n"), header=False).num_rows == 2
 
@@ -50,14 +50,14 @@ def test_quotation_marks_in_tab_separated_text_are_text(write: Any) -> None:
     assert read_table(write("b.tsv", '"label"\t"text"\n"ham"\t"a\tb"\n'))["text"].to_pylist() == ["a\tb"]
 
 
-def test_parquet(tmp_path: Path) -> None:
+def test_parquet_files_are_read(tmp_path: Path) -> None:
     table = pa.table({"x": [1.5, None], "c": ["a", "b"]})
     parquet.write_table(table, tmp_path / "a.parquet")
     assert read_table(tmp_path / "a.parquet").equals(table)
     assert read_table(str(tmp_path)).num_rows == 2
 
 
-def test_a_missing_file_suggests_one_beside_it(write: Any) -> None:
+def test_a_missing_file_suggests_one_in_the_same_folder(write: Any) -> None:
     path = write("heart.csv", "a\n1\n")
     with pytest.raises(DataNotFoundError, match=r"'.*hart.csv'\. Did you mean 'heart.csv'"):
         read_table(path.with_name("hart.csv"))
@@ -85,7 +85,7 @@ def test_files_that_cannot_be_read(write: Any, name: str, text: Any, sentence: s
         read_table(write(name, text))
 
 
-def test_other_encodings(write: Any) -> None:
+def test_other_encodings_are_read(write: Any) -> None:
     path = write("a.csv", "word\ncafé\n".encode("latin-1"))
     assert read_table(path, encoding="latin-1")["word"].to_pylist() == ["café"]
     with pytest.raises(DataError, match="There is no encoding 'utf-9'; try 'utf-8'"):
@@ -105,7 +105,7 @@ def test_text_that_is_not_utf_8_is_decoded_as_cp1252_wherever_the_first_such_byt
     assert "decoded" not in open_rows(write("b.csv", "word\n5 €\n")).described
 
 
-def test_a_mark_at_the_start_tells_utf_16(write: Any) -> None:
+def test_a_byte_order_mark_identifies_utf_16(write: Any) -> None:
     rows = open_rows(write("a.csv", "n;word\n1;café\n".encode("utf-16")))
     assert rows.table().to_pydict() == {"n": [1], "word": ["café"]}
     assert rows.described == "fields separated by semicolons, names in the first line, decoded as utf-16"
@@ -122,7 +122,7 @@ def test_inferred_options_are_described_and_can_be_given(write: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
-def test_words_that_stand_for_gaps(write: Any, tmp_path: Path, name: str) -> None:
+def test_words_that_mean_a_missing_value(write: Any, tmp_path: Path, name: str) -> None:
     path = write(name, "n,word\n-999,red\n2,unknown\n")
     table = pa.table({"n": [-999, 2], "word": ["red", "unknown"]})
     if name == "a.parquet":
@@ -161,7 +161,7 @@ def test_sizes_are_positive(size: str) -> None:
         Reading(**{size: 0})  # type: ignore[arg-type]
 
 
-def test_a_query_is_for_databases(write: Any) -> None:
+def test_queries_are_accepted_for_databases_only(write: Any) -> None:
     with pytest.raises(DataError, match=r"--sql.*DuckDB file, which 'a\.csv' is not"):
         open_rows(write("a.csv", "a\n1\n"), Reading(sql="SELECT 1"))
 
@@ -181,13 +181,13 @@ def test_a_ragged_line_in_a_later_part_has_its_number(write: Any) -> None:
         list(open_rows(path, Reading(block_bytes=2000)).parts(["x"]))
 
 
-def test_a_value_that_is_no_number_in_a_later_part(write: Any) -> None:
+def test_a_value_that_is_not_a_number_in_a_later_part(write: Any) -> None:
     path = write("a.csv", "x\n" + "1\n" * 2000 + "many\n")
     with pytest.raises(DataError, match=r"Column 'x' of 'a\.csv' .* is 'many' in line 2002\."):
         list(open_rows(path, Reading(held={"x": "number"}, block_bytes=2000)).parts(["x"]))
 
 
-def test_adult(real_data: Any) -> None:
+def test_the_adult_data_are_read(real_data: Any) -> None:
     schema = Schema.infer(read_table(real_data("adult-train.csv")))
     categories = [column for column in schema if column.kind is Kind.CATEGORY]
     assert len(categories) == 9
@@ -195,11 +195,11 @@ def test_adult(real_data: Any) -> None:
     assert schema["x1"].notes == ("6% missing",)
 
 
-def test_text_messages(real_data: Any) -> None:
+def test_the_text_messages_are_read(real_data: Any) -> None:
     assert read_table(real_data("sms_spam.tsv")).num_rows == 5574
 
 
-def test_a_missing_file_is_one_sentence_where_nothing_else_was_meant(tmp_path: Path) -> None:
+def test_a_missing_file_without_similar_names_gives_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(
         DataNotFoundError, match=r"^There is no file '.*a\.csv', and no other .* in its folder; check .*\.$"
     ):
@@ -210,18 +210,18 @@ def test_a_missing_file_is_one_sentence_where_nothing_else_was_meant(tmp_path: P
         read_table(tmp_path / "gone" / "a.csv")
 
 
-def test_names_without_an_end_of_their_line_are_not_the_library_s_problem(write: Any) -> None:
+def test_a_header_line_without_a_newline_gives_a_clear_error(write: Any) -> None:
     with pytest.raises(EmptyDataError, match="has column names, but no rows"):
         read_table(write("a.csv", "a,b,y"))
 
 
 @pytest.mark.parametrize("address", ["https://example.org/a.csv", "s3://bucket/a.parquet"])
-def test_addresses_are_not_read(address: str) -> None:
+def test_urls_are_refused(address: str) -> None:
     for read in (read_table, mercer.data.open):
         with pytest.raises(DataNotFoundError, match=f"'{address}' is an address, not a file.*Download the file"):
             read(address)
 
 
 @pytest.mark.parametrize("word", ["n/a", "#N/A", "<NA>"])
-def test_words_of_spreadsheets_and_pandas_for_a_gap(write: Any, word: str) -> None:
+def test_words_of_spreadsheets_and_pandas_for_missing_values(write: Any, word: str) -> None:
     assert read_table(write("a.csv", f"x\n1.5\n{word}\n")).to_pydict() == {"x": [1.5, None]}

@@ -15,14 +15,14 @@ from mercer.data.readers import Reading, open_rows
 TABLE = pa.table({"x": list(range(100)), "c": ["a", "b"] * 50})
 
 
-def test_folders_by_values(tmp_path: Path) -> None:
+def test_partitioned_folders_are_read(tmp_path: Path) -> None:
     parquet.write_to_dataset(TABLE, tmp_path, partition_cols=["c"])
     rows = open_rows(tmp_path)
     assert sorted(rows.names()) == ["c", "x"]
     assert rows.table().num_rows == sum(part.frame.num_rows for part in rows.parts(["x", "c"])) == 100
 
 
-def test_a_file_without_a_column_of_the_others_is_named(tmp_path: Path) -> None:
+def test_a_file_that_lacks_a_column_of_the_others_is_named(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     parquet.write_table(TABLE.drop(["c"]), tmp_path / "b.parquet")
     rows = open_rows(tmp_path)
@@ -44,7 +44,7 @@ def test_words_in_one_file_and_numbers_in_another_are_named(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["_part.parquet", ".part.parquet", "_old/part.parquet"])
-def test_a_folder_of_files_that_are_not_for_readers(tmp_path: Path, name: str) -> None:
+def test_a_folder_without_data_files_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     parquet.write_table(pa.table({"x": [1]}), tmp_path / name)
     (tmp_path / "empty.parquet").mkdir()

@@ -40,12 +40,12 @@ def both_ways(path: Path) -> list[dict[str, list[Any]]]:
         (f"{'n' * 200_000},b\n1,2\n", {"n" * 200_000: [1], "b": [2]}),
     ],
 )
-def test_names_are_found_wherever_the_first_record_is(write: Any, text: str, expected: dict[str, list[Any]]) -> None:
+def test_names_are_read_from_the_first_record(write: Any, text: str, expected: dict[str, list[Any]]) -> None:
     assert both_ways(write("a.csv", text)) == [expected, expected]
 
 
 @pytest.mark.parametrize(("name", "is_name"), [("2019_2020", True), ("٣", True), ("\x1f1", False), (" 1", False)])
-def test_what_only_python_takes_for_a_number_is_a_name(write: Any, name: str, is_name: bool) -> None:
+def test_literals_that_only_python_accepts_as_numbers_are_names(write: Any, name: str, is_name: bool) -> None:
     assert read_table(write("a.csv", f"a,{name}\n1,2\n")).column_names == (["a", name] if is_name else ["x0", "x1"])
 
 
@@ -87,13 +87,13 @@ def test_a_quotation_mark_that_is_never_closed_is_refused(write: Any, text: str,
         ("a,b\n1,\n" + '2,""\n' * 1500, {"a": [1, *[2] * 1500], "b": [None] * 1501}),
     ],
 )
-def test_others_are_text_or_closed(write: Any, text: str, expected: dict[str, list[Any]]) -> None:
+def test_other_quotation_marks_are_text_or_are_closed(write: Any, text: str, expected: dict[str, list[Any]]) -> None:
     at_once, pieces = both_ways(write("a.csv", text))
     assert at_once == expected
     assert pieces["a"] == expected["a"]
 
 
-def test_names_that_are_no_text_are_refused(write: Any) -> None:
+def test_names_that_are_not_text_are_refused(write: Any) -> None:
     with pytest.raises(DataError, match=r"'a\.csv' is not utf-8 text.*latin-1"):
         read_table(write("a.csv", "é,b\n1,2\n".encode("latin-1")), encoding="utf-8")
     assert read_table(write("a.csv", "é,b\n1,2\n".encode("latin-1"))).column_names == ["é", "b"]
@@ -105,7 +105,7 @@ def test_a_first_line_without_an_end_is_refused(write: Any) -> None:
         read_table(write("a.csv", "n" * (MAX_HEADER_LINE_BYTES + 1)))
 
 
-def test_a_long_field_in_a_ragged_line_is_no_other_exception(write: Any) -> None:
+def test_a_long_field_in_a_ragged_line_gives_the_same_exception(write: Any) -> None:
     with pytest.raises(DataError, match="Expected 2 columns, got 3"):
         read_table(write("a.csv", f"a,b\n1,{'z' * 200_000},3\n"))
 
@@ -130,7 +130,7 @@ def test_a_gap_with_blanks_anywhere_leaves_numbers_numbers(tmp_path: Path, text:
     assert pa.types.is_integer(read_table(tmp_path / "rows.csv", header=False).schema.types[1])
 
 
-def test_eight_thousand_columns(tmp_path: Path) -> None:
+def test_eight_thousand_columns_are_read(tmp_path: Path) -> None:
     """Half of them words, two with a kind: it takes a second, not half a minute."""
     names = [f"c{j}" for j in range(8000)]
     rows = [[str(i + j) if j % 2 else f"word {i}" for j in range(8000)] for i in range(3)]

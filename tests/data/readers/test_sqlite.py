@@ -13,7 +13,7 @@ from mercer.data.readers import Reading, open_rows, read_table
 from tests.data._databases import sqlite_file
 
 
-def test_types_are_those_of_all_values(tmp_path: Path) -> None:
+def test_types_follow_from_all_values(tmp_path: Path) -> None:
     rows = [(i, "NA" if i == 2 else i / 2, "NA" if i == 1 else f"w{i}", i if i < 7 else "x", b"\0") for i in range(8)]
     rows.append((None, "", None, None, None))
     path = sqlite_file(tmp_path / "a.db", "n, x, word, mixed, photo", rows)
@@ -38,7 +38,7 @@ def test_types_are_those_of_all_values(tmp_path: Path) -> None:
     )
 
 
-def test_numbers_that_are_stored_as_text(tmp_path: Path) -> None:
+def test_numbers_stored_as_text_are_read_as_numbers(tmp_path: Path) -> None:
     rows = [("1", "2.50", "00501", "", "7", "2024-01-31"), ("3", "-1e2", "12", " 4 ", "seven", "2024-02-01")]
     rows.append(("NA", "?", "7", None, "", "2024-02-02"))
     path = sqlite_file(tmp_path / "a.db", "n TEXT, x TEXT, code TEXT, gaps TEXT, word TEXT, day TEXT", rows)
@@ -73,6 +73,6 @@ def test_queries_and_tables_by_name(tmp_path: Path) -> None:
         read_table(tmp_path / "b.sqlite")
 
 
-def test_a_database_by_how_it_begins(tmp_path: Path) -> None:
+def test_a_database_is_recognised_by_its_header(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "a.data", "x", [(1,)])
     assert read_table(path).to_pydict() == {"x": [1]}

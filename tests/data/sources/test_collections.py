@@ -90,13 +90,13 @@ def test_a_dataframe_is_read_as_it_is_and_its_target_may_be_a_column() -> None:
         np.testing.assert_array_equal(held.y, Y)
 
 
-def test_a_dataframe_goes_with_arrays_of_as_many_partitions() -> None:
+def test_a_dataframe_is_combined_with_arrays_of_the_same_partitions() -> None:
     frame = dd.from_pandas(FRAME[["a", "b"]], npartitions=3)
     y = dd.from_pandas(FRAME["y"], npartitions=3).to_dask_array()
     np.testing.assert_array_equal(read_all(of_collection(frame, y)).y, Y)
 
 
-def test_weights_and_offsets_go_along() -> None:
+def test_weights_and_offsets_follow_their_rows() -> None:
     cut = da.from_array(WEIGHT, chunks=13)
     held = read_all(of_collection(da.from_array(X, chunks=(20, 4)), Y, cut, -cut))
     np.testing.assert_array_equal(held.weight, WEIGHT)
@@ -130,7 +130,7 @@ def test_a_large_partition_is_several_chunks() -> None:
 # Where it is read.
 
 
-def test_a_client_implies_its_cluster_and_threads_can_be_had_all_the_same(client: Client) -> None:
+def test_a_client_implies_its_cluster_unless_threads_are_requested(client: Client) -> None:
     source = of_collection(da.from_array(X, chunks=(7, 2)))
     with client.as_current():
         assert source.client is client
@@ -157,7 +157,7 @@ def note_reading(block: Any, name: str) -> Any:
     return block
 
 
-def test_what_was_persisted_is_not_made_again_and_what_two_need_is_made_once(client: Client) -> None:
+def test_persisted_blocks_are_not_recomputed_and_shared_ones_are_computed_once(client: Client) -> None:
     with client.as_current():
         for persisted in (False, True):
             name = f"persisted: {persisted}"
@@ -172,12 +172,12 @@ def test_what_was_persisted_is_not_made_again_and_what_two_need_is_made_once(cli
 def test_a_large_state_reaches_the_partitions(client: Client) -> None:
     with client.as_current():
         shifted = fold(
-            functools.partial(beside, np.ones(100_000)), of_collection(da.from_array(X, chunks=10)), operator.add
+            functools.partial(add_state, np.ones(100_000)), of_collection(da.from_array(X, chunks=10)), operator.add
         )
     np.testing.assert_allclose(shifted, (X + 1).sum(axis=0), rtol=1e-12)
 
 
-def beside(state: Any, chunk: Chunk) -> Any:
+def add_state(state: Any, chunk: Chunk) -> Any:
     return (chunk.X + state[0]).sum(axis=0)
 
 
@@ -192,7 +192,7 @@ def test_an_error_names_the_partition(client: Client) -> None:
 # With models.
 
 
-def test_a_fit_of_collections_is_that_of_their_rows(client: Client) -> None:
+def test_a_fit_to_collections_agrees_with_a_fit_to_their_rows(client: Client) -> None:
     here = LogisticRegression().fit(X, Y, WEIGHT)
     with client.as_current():
         spread = LogisticRegression().fit(
@@ -202,7 +202,7 @@ def test_a_fit_of_collections_is_that_of_their_rows(client: Client) -> None:
     assert spread.plan_.source == "a Dask array of 3 blocks"
 
 
-def test_a_pipeline_hands_on_what_goes_with_the_rows() -> None:
+def test_a_pipeline_passes_on_targets_and_weights() -> None:
     here = make_pipeline(TableFeatures(), Ridge()).fit(FRAME[["a", "word"]], FRAME["b"])
     frame = dd.from_pandas(FRAME, npartitions=3)
     streamed = make_pipeline(TableFeatures(), Ridge()).fit(frame[["a", "word"]], frame["b"])
@@ -229,7 +229,7 @@ def doubled(chunk: Chunk) -> Chunk:
 # What is known of it.
 
 
-def test_what_is_known_of_an_array() -> None:
+def test_the_size_of_an_array_is_known_unless_lengths_are_unknown() -> None:
     source = of_collection(da.from_array(X, chunks=(20, 4)), Y)
     assert (source.n_rows, source.n_bytes, source.described) == (50, X.nbytes, "a Dask array of 3 blocks")
     assert of_collection(of_unknown_lengths(da.from_array(X, chunks=20))).n_rows is None
@@ -269,6 +269,6 @@ def test_identity_follows_the_data() -> None:
         ),
     ],
 )
-def test_what_does_not_go_together_is_refused(given: Any, error: type[Exception], message: str) -> None:
+def test_incompatible_collections_are_refused(given: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         of_collection(*given())

@@ -222,7 +222,7 @@ def test_files_are_cut_into_pieces(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", SIZES)
 @pytest.mark.parametrize("kind", ["array", "map", "csr", "pandas", "polars", "pyarrow"])
-def test_what_is_in_memory(kind: str, rows: int | None, tmp_path: Path) -> None:
+def test_sources_in_memory_obey_the_laws(kind: str, rows: int | None, tmp_path: Path) -> None:
     values, y = RANDOM.normal(size=(ROWS, 3)), np.arange(ROWS) % 4
     frame = pa.table({f"x{j}": values[:, j] for j in range(3)})
     np.save(tmp_path / "a.npy", values)

@@ -33,13 +33,13 @@ TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
         ({"sql": "SELECT 1"}, "is for a database, which an object of type Table is not"),
     ],
 )
-def test_what_does_not_go_together(given: dict[str, Any], sentence: str) -> None:
+def test_incompatible_arguments_are_refused(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         mercer.data.open(TABLE, **given)
 
 
 @pytest.mark.parametrize("what", [3, object()])
-def test_what_has_no_rows(what: object) -> None:
+def test_sources_without_rows_are_refused(what: object) -> None:
     with pytest.raises(DataError, match=r"mercer\.data\.open cannot read an object of type"):
         mercer.data.open(what)
 
@@ -50,7 +50,7 @@ def test_columns_by_position_and_by_choice() -> None:
     assert mercer.data.open(TABLE, target="y", drop=["a"]).columns.features == ("b",)
 
 
-def test_rows_in_memory() -> None:
+def test_rows_in_memory_are_a_source() -> None:
     X, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 1])
     (chunk,) = mercer.data.open(X, y, weight=[1.0, 2.0, 3.0])
     assert chunk.weight is not None
@@ -63,7 +63,7 @@ def test_rows_in_memory() -> None:
         mercer.data.open(mercer.data.open(X, y))
 
 
-def test_paths(tmp_path: Path) -> None:
+def test_paths_of_all_kinds_are_opened(tmp_path: Path) -> None:
     for name in ("b", "a"):
         parquet.write_table(TABLE, tmp_path / f"{name}.parquet")
     (tmp_path / "_SUCCESS").touch()
@@ -88,7 +88,7 @@ def test_paths(tmp_path: Path) -> None:
         mercer.data.open(tmp_path / "empty")
 
 
-def test_what_files_have_as_columns(tmp_path: Path) -> None:
+def test_targets_and_weights_of_files_are_columns(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     for given in ({"y": np.zeros(2)}, {"weight": np.ones(2)}):
         with pytest.raises(DataError, match="Targets, weights and offsets of files are columns: name them"):
@@ -98,12 +98,12 @@ def test_what_files_have_as_columns(tmp_path: Path) -> None:
         mercer.data.open(tmp_path / "a.svm", target="y")
 
 
-def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
+def test_a_name_with_brackets_is_not_a_pattern(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "a[1].parquet")
     assert mercer.data.open(str(tmp_path / "a[1].parquet")).n_rows == 2
 
 
-def test_a_column_that_is_said_something_about_but_not_there() -> None:
+def test_a_declared_column_that_does_not_exist_is_named() -> None:
     with pytest.raises(ColumnMismatchError, match="There is no column 'c'"):
         mercer.data.open(TABLE, schema=mercer.data.Schema.of(pa.table({"c": [1]})))
 
@@ -115,7 +115,7 @@ def test_chunks_are_small_by_default() -> None:
     assert max(sizes) <= CHUNK_BYTES
 
 
-def test_identity_tells_columns_and_rows_apart(tmp_path: Path) -> None:
+def test_the_identity_depends_on_columns_and_rows(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     opened = [{"target": "y"}, {"target": "y", "drop": ["a"]}, {"target": "a"}, {"target": "y", "rows": 1}]
     identities = [mercer.data.open(tmp_path / "a.parquet", **given).identity for given in opened]
@@ -123,7 +123,7 @@ def test_identity_tells_columns_and_rows_apart(tmp_path: Path) -> None:
     assert mercer.data.open(tmp_path / "a.parquet", target="y").identity == identities[0]
 
 
-def test_opening_loads_nothing_before_it_is_needed() -> None:
+def test_opening_loads_modules_only_when_needed() -> None:
     code = (
         "import sys, mercer.data; mercer.data.open; "
         "print([m for m in ('pyarrow', 'pandas', 'duckdb', 'narwhals') if m in sys.modules])"
@@ -132,7 +132,7 @@ def test_opening_loads_nothing_before_it_is_needed() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_a_pattern_of_folders_and_the_values_in_their_names(tmp_path: Path) -> None:
+def test_a_pattern_of_partitioned_folders(tmp_path: Path) -> None:
     for year in (2023, 2024):
         (tmp_path / f"year={year}").mkdir()
         parquet.write_table(TABLE, tmp_path / f"year={year}" / "a.parquet")
@@ -141,7 +141,7 @@ def test_a_pattern_of_folders_and_the_values_in_their_names(tmp_path: Path) -> N
         assert [value for chunk in source for value in chunk.X["year"].to_pylist()] == [2023, 2023, 2024, 2024]
 
 
-def test_the_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_home_folder_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     assert mercer.data.open("~/a.parquet").n_rows == 2
@@ -169,20 +169,20 @@ def test_names_that_occur_twice_are_refused(tmp_path: Path, where: str) -> None:
         mercer.data.open(what, target="y")
 
 
-def test_arrays_that_are_no_table() -> None:
+def test_arrays_that_are_not_tables_are_refused() -> None:
     with pytest.raises(DataError, match=r"X has the shape \(3,\), but a table has rows and columns\. Reshape it"):
         mercer.data.open(np.arange(3.0), np.zeros(3))
     with pytest.raises(DataError, match="weight= and offset= are names of columns"):
         mercer.data.open(TABLE, target="y", weight=np.ones(2))
 
 
-def test_identity_of_frames_knows_their_last_rows() -> None:
+def test_the_identity_of_a_frame_depends_on_its_last_rows() -> None:
     one, other = pa.table({"x": np.arange(1000.0)}), pa.table({"x": [*np.arange(999.0), 0.0]})
     assert mercer.data.open(one).identity != mercer.data.open(other).identity
     assert mercer.data.open(one).identity == mercer.data.open(one).identity
     assert mercer.data.open(one.slice(0, 0)).identity
 
 
-def test_identity_of_arrays_knows_their_type() -> None:
+def test_the_identity_of_an_array_depends_on_its_type() -> None:
     X, y = np.ones((3, 2)), np.zeros(3)
     assert mercer.data.open(X, y).identity != mercer.data.open(X.astype(np.float32), y).identity

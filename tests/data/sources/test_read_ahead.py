@@ -12,7 +12,7 @@ from mercer._threads import bounded, thread_count
 from mercer.data.sources.read_ahead import read_ahead
 
 
-def test_the_same_items_in_order() -> None:
+def test_items_come_in_order() -> None:
     assert list(read_ahead(iter(range(100)))) == list(range(100))
     assert list(read_ahead(iter(()))) == []
 
@@ -46,7 +46,7 @@ def test_no_more_than_a_few_items_are_made_ahead() -> None:
     following.close()  # type: ignore[attr-defined]
 
 
-def test_what_is_raised_comes_through_in_its_place() -> None:
+def test_exceptions_are_raised_in_their_place() -> None:
     def items() -> Iterator[int]:
         yield 1
         raise KeyError("gone")
@@ -58,7 +58,7 @@ def test_what_is_raised_comes_through_in_its_place() -> None:
 
 
 @pytest.mark.parametrize("interrupt", [None, KeyboardInterrupt])
-def test_what_is_given_up_is_closed_and_leaves_no_thread(interrupt: type[BaseException] | None) -> None:
+def test_an_abandoned_iteration_is_closed_and_leaves_no_thread(interrupt: type[BaseException] | None) -> None:
     before, closed = threading.active_count(), threading.Event()
 
     def items() -> Iterator[int]:

@@ -18,7 +18,7 @@ from mercer.data.sources.read_all import read_all
 TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
 
 
-def test_all_rows_at_once_are_refused_where_they_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     source = mercer.data.open(tmp_path / "a.parquet", target="y")
     assert read_all(source).X.equals(TABLE.select(["a", "b"]))
@@ -42,7 +42,7 @@ def test_rows_of_unknown_number_are_refused_during_reading(monkeypatch: pytest.M
     assert len(made) < 30
 
 
-def test_rows_that_were_encoded_are_counted_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoded_rows_are_counted_during_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
 
     def many() -> Iterator[Any]:

@@ -22,7 +22,7 @@ def frames() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("make", [frames, TABLE.to_reader])
-def test_what_can_be_read_once_says_so(make: Any) -> None:
+def test_a_source_that_can_be_read_only_once_is_marked(make: Any) -> None:
     source = mercer.data.open(make(), target="y")
     assert source.head().X["x"][0].as_py() == 1  # which takes nothing away
     chunks = list(source)
@@ -34,7 +34,7 @@ def test_what_can_be_read_once_says_so(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [frames, TABLE.to_reader, lambda: [TABLE.to_pandas()]])
-def test_what_a_function_makes_can_be_read_again(make: Any) -> None:
+def test_a_source_made_by_a_function_can_be_read_again(make: Any) -> None:
     source = mercer.data.open(make, target="y")
     for _ in range(2):
         chunks, skipped = chunks_of(source)
@@ -42,7 +42,7 @@ def test_what_a_function_makes_can_be_read_again(make: Any) -> None:
         assert skipped == [f"1 rows of {source.described} without a value of 'y'"]
 
 
-def test_types_of_all_frames() -> None:
+def test_types_follow_from_all_frames() -> None:
     made = [pa.table({"x": [1, 2]}), pa.table({"x": [0.5]})]
     assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(lambda: made)] == [[1.0, 2.0], [0.5]]
     assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(made)] == [[1.0, 2.0], [0.5]]
@@ -63,7 +63,7 @@ def test_frames_with_other_columns_are_named() -> None:
             list(mercer.data.open(what, target="y"))
 
 
-def test_what_is_no_frame() -> None:
+def test_objects_that_are_not_frames_are_refused() -> None:
     with pytest.raises(DataError, match="Frame 1 is not a frame but a int"):
         list(mercer.data.open(iter([TABLE, 3]), target="y"))
     with pytest.raises(EmptyDataError, match="There are no frames"):
@@ -74,7 +74,7 @@ def test_what_is_no_frame() -> None:
         mercer.data.open(iter([TABLE]), target="z")
 
 
-def test_a_function_that_makes_other_rows_is_found_out() -> None:
+def test_a_function_that_returns_different_rows_is_noticed() -> None:
     made = [[TABLE], [TABLE], [TABLE.slice(0, 1)]]
     source = mercer.data.open(lambda: made.pop(0), target="y")
     assert sum(chunk.n_rows for chunk in source) == 3
@@ -82,7 +82,7 @@ def test_a_function_that_makes_other_rows_is_found_out() -> None:
         list(source)
 
 
-def test_a_pass_that_is_given_up_leaves_no_thread() -> None:
+def test_an_abandoned_pass_leaves_no_thread() -> None:
     before = threading.active_count()
     chunks = iter(mercer.data.open(lambda: (TABLE for _ in range(1000)), target="y"))
     next(chunks)
@@ -90,7 +90,7 @@ def test_a_pass_that_is_given_up_leaves_no_thread() -> None:
     assert threading.active_count() == before
 
 
-def test_what_has_no_rows_at_first() -> None:
+def test_empty_frames_at_the_start_are_skipped() -> None:
     source = mercer.data.open(iter([TABLE.slice(0, 0), TABLE.slice(3), TABLE]), target="y")
     assert source.head().X["x"].to_pylist() == [1, 2, 3]
     assert [chunk.X["x"].to_pylist() for chunk in source] == [[1, 2, 3]]
@@ -98,18 +98,18 @@ def test_what_has_no_rows_at_first() -> None:
         mercer.data.open(iter([TABLE.slice(3)]), target="y").head()
 
 
-def test_a_function_may_make_one_frame() -> None:
+def test_a_function_may_return_one_frame() -> None:
     for make in (lambda: TABLE, TABLE.to_pandas):
         assert mercer.data.open(make, target="y").head().X["x"].to_pylist() == [1, 2, 3]
 
 
-def test_paths_one_by_one() -> None:
+def test_paths_may_come_one_by_one() -> None:
     with pytest.raises(DataError, match=r"Frame 0 is not a frame but a str.*several paths as a list"):
         mercer.data.open(iter(["a.parquet"]), target="y")
 
 
 @pytest.mark.parametrize("kind", [iter, lambda frames: lambda: frames])
-def test_identity_knows_the_first_rows(kind: Any) -> None:
+def test_the_identity_depends_on_the_first_rows(kind: Any) -> None:
     one, same, other = (
         mercer.data.open(kind([frame]), target="y").identity for frame in (TABLE, TABLE, TABLE.slice(1))
     )

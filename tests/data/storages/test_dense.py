@@ -23,13 +23,13 @@ def test_masked_numbers_are_missing(dtype: type) -> None:
     np.testing.assert_array_equal(Table.of(values).numbers(), [[1, np.nan], [3, 4]])
 
 
-def test_masked_words_are_missing_and_a_mask_of_nothing_does_nothing() -> None:
+def test_masked_words_are_missing_and_an_empty_mask_has_no_effect() -> None:
     words = np.ma.MaskedArray(np.array([["a"], ["b"]]), [[False], [True]])
     assert Table.of(words).coded(0).codes.tolist() == [0, -1]
     assert Table.of(np.ma.MaskedArray([[1, 2]])).numbers().tolist() == [[1, 2]]
 
 
-def test_models_do_not_learn_from_what_is_hidden() -> None:
+def test_models_do_not_learn_from_masked_values() -> None:
     X, gaps = masked()
     y = np.arange(40) % 2
     assert np.array_equal(NaiveBayes().fit(X, y).predict_proba(X), NaiveBayes().fit(gaps, y).predict_proba(gaps))

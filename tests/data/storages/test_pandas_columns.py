@@ -53,7 +53,7 @@ def test_the_order_of_bytes_does_not_matter(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("model", [make_pipeline(TableFeatures(), LogisticRegression()), NaiveBayes()])
-def test_models_see_the_same_numbers(model: Any) -> None:
+def test_models_receive_the_same_numbers(model: Any) -> None:
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
     y = (frame["a"] > 0).to_numpy()
     expected = model.fit(frame, y).predict_proba(frame)

@@ -17,7 +17,7 @@ FRAME["whole"] = [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("frame", [FRAME, pa.Table.from_pandas(FRAME)], ids=["pandas", "pyarrow"])
-def test_wide_frames(frame: Any) -> None:
+def test_wide_frames_are_read(frame: Any) -> None:
     table = Table.of(frame)
     assert table.kinds == (*[Kind.NUMBER] * 60, Kind.CATEGORY, Kind.INTEGER)
     assert np.array_equal(table.numbers([0, 59, 61]), FRAME[["0", "59", "whole"]])
@@ -29,7 +29,7 @@ def test_gaps_are_missing() -> None:
     assert np.isnan(Table.of(pa.table(columns)).numbers()).sum() == 1
 
 
-def test_columns_that_lie_apart_are_put_side_by_side() -> None:
+def test_columns_that_are_not_contiguous_are_put_side_by_side() -> None:
     """`read_csv` stores every column separately, which makes taking rows of thousands of columns slow."""
     apart = pd.DataFrame({"text": list("abca")})
     for j in range(60):

@@ -32,7 +32,7 @@ class Reference:
 
 
 def correct_digits(found: Any, certified: Any) -> float:
-    """Of the worst value; a certified zero is compared absolutely."""
+    """Return the correct digits of the worst value; a certified zero is compared absolutely."""
     found, certified = np.atleast_1d(found), np.atleast_1d(certified)
     unit = np.where(certified == 0, 1.0, np.abs(certified))
     with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""NIST's certified values, from `GLM` as it comes."""
+"""NIST's certified values, from `GLM` with default parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NIST's certified values, from `LinearRegression` as it comes."""
+"""NIST's certified values, from `LinearRegression` with default parameters."""
 
 from __future__ import annotations
 

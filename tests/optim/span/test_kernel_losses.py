@@ -39,7 +39,7 @@ EACH = pytest.mark.parametrize("name", CASES)
 
 
 @EACH
-def test_slopes_are_those_of_the_value(name: str) -> None:
+def test_slopes_agree_with_the_value(name: str) -> None:
     losses, eta = CASES[name]
     g, _ = losses.slopes(eta)
     step = np.random.default_rng(1).normal(size=eta.shape)
@@ -48,7 +48,7 @@ def test_slopes_are_those_of_the_value(name: str) -> None:
 
 
 @EACH
-def test_curvatures_are_those_of_the_slopes(name: str) -> None:
+def test_curvatures_agree_with_the_slopes(name: str) -> None:
     losses, eta = CASES[name]
     _, bend = losses.slopes(eta)
     step = np.random.default_rng(1).normal(size=eta.shape)
@@ -57,7 +57,7 @@ def test_curvatures_are_those_of_the_slopes(name: str) -> None:
 
 
 @EACH
-def test_levels_are_constants_of_given_sums(name: str) -> None:
+def test_levels_recover_constants_from_their_sums(name: str) -> None:
     losses, eta = CASES[name]
     _, bend = losses.slopes(eta)
     level = np.arange(1.0, eta.shape[1] + 1)
@@ -75,7 +75,7 @@ def test_the_start_is_the_best_constant(name: str) -> None:
     np.testing.assert_allclose(g.sum(axis=0), 0, atol=0.7 if name == "reference" else 1e-9)
 
 
-def test_several_targets_are_as_many_losses() -> None:
+def test_several_targets_have_one_loss_each() -> None:
     losses, eta = CASES["two targets"]
     assert isinstance(losses, ResponseLosses)
     alone = [ResponseLosses(losses.response, losses.y[:, [k]], losses.weight) for k in range(2)]

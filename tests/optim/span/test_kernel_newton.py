@@ -57,7 +57,7 @@ def objective(made: KernelProblem, alpha: Any, b: Any) -> float:
 @pytest.mark.parametrize("in_memory", [True, False])
 @pytest.mark.parametrize("strength", [1.0, 1e-2])
 def test_the_dual_coefficients_are_slopes(name: str, intercept: bool, in_memory: bool, strength: float) -> None:
-    """By the representer theorem Σ αᵢ k(·, xᵢ) = −Σ gᵢ k(·, xᵢ)/λ, and Σ g = 0 by the intercept."""
+    """Representer theorem: Σ αᵢ k(·, xᵢ) = −Σ gᵢ k(·, xᵢ)/λ, and Σ g = 0 by the intercept."""
     made = problem(name, in_memory=in_memory, strength=strength, intercept=intercept)
     solution = solve(made)
     assert solution.certificate.holds
@@ -95,8 +95,8 @@ def test_the_objective_never_rises(name: str) -> None:
 
 
 @EACH
-def test_a_certificate_is_that_of_the_point_returned(name: str) -> None:
-    """Its value measures the distance to the optimum, and the certificate of an early stop does not hold."""
+def test_the_certificate_belongs_to_the_returned_point(name: str) -> None:
+    """The value measures the distance to the optimum, and the certificate of an early stop does not hold."""
     made = problem(name)
     early = solve(made, most_steps=1, tolerance=1e-12)
     best = solve(made, tolerance=1e-10)
@@ -120,7 +120,7 @@ def test_a_preconditioner_of_an_earlier_point_leads_to_the_same_optimum(name: st
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize(("rest", "most"), [(1.0, 1.0), (1e-3, 1e-3), (1e-3, 1.0)])
-def test_steps_are_as_good_whatever_the_preconditioner(scale: float, rest: float, most: float) -> None:
+def test_steps_do_not_depend_on_the_preconditioner(scale: float, rest: float, most: float) -> None:
     """A preconditioner that is too large or too small must not hide the error of the step."""
     made = problem("logit", strength=1e-6, intercept=False)
     h = np.geomspace(rest, most, N)[:, None]
@@ -134,7 +134,7 @@ def test_steps_are_as_good_whatever_the_preconditioner(scale: float, rest: float
 
 
 @pytest.mark.parametrize("name", ["logit", "softmax"])
-def test_few_steps_where_the_curvature_vanishes(name: str) -> None:
+def test_few_steps_suffice_with_vanishing_curvature(name: str) -> None:
     solution = solve(problem(name, strength=1e-6), always_factor=0)
     assert solution.certificate.holds
     assert len(solution.trace) < 40
@@ -153,7 +153,7 @@ class RecordedMatrix(StoredMatrix):
         return made
 
 
-def test_a_factor_for_each_class_where_one_for_all_is_poor() -> None:
+def test_each_class_has_its_own_factor_if_a_common_one_is_poor() -> None:
     made = problem("softmax", strength=1e-3)
     expected = solve(made)
     products = RecordedMatrix(K)
@@ -163,7 +163,7 @@ def test_a_factor_for_each_class_where_one_for_all_is_poor() -> None:
     np.testing.assert_allclose(found.value.values, expected.value.values, atol=1e-5)
 
 
-def test_ctrl_c_keeps_the_function_found() -> None:
+def test_ctrl_c_keeps_the_best_function() -> None:
     with pytest.raises(FitInterrupted) as stopped:
         solve(problem("logit"), progress=stop_at(1))
     solution = stopped.value.solution

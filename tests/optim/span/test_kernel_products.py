@@ -49,7 +49,7 @@ def vectors(name: str, seed: int) -> Any:
 
 @EACH
 @INTERCEPT
-def test_factors_are_the_inverse(name: str, intercept: bool) -> None:
+def test_factors_give_the_inverse(name: str, intercept: bool) -> None:
     bend, V = BENDS[name], vectors(name, 2)
     P = StoredMatrix(K).preconditioner(bend, LAMBDA, intercept=intercept, better=True)
     np.testing.assert_allclose(P.times(hessian(bend, V, intercept=intercept)), V, atol=1e-9)
@@ -58,7 +58,7 @@ def test_factors_are_the_inverse(name: str, intercept: bool) -> None:
 @EACH
 @INTERCEPT
 @pytest.mark.parametrize("pivots", [5, N])
-def test_a_factor_of_low_rank_is_self_adjoint_and_with_all_pivots_the_inverse(
+def test_a_low_rank_factor_is_self_adjoint_and_with_all_pivots_the_inverse(
     name: str, intercept: bool, pivots: int
 ) -> None:
     bend, U, V = BENDS[name], vectors(name, 2), vectors(name, 3)
@@ -76,7 +76,7 @@ def test_a_factor_in_single_precision_is_nearly_as_good() -> None:
     assert 1e-9 < error < 1e-4  # single precision was used
 
 
-def test_rows_without_curvature_do_no_harm() -> None:
+def test_rows_without_curvature_are_accepted() -> None:
     h = np.ones((N, 1))
     h[::3] = 0.0
     P = StoredMatrix(K).preconditioner(DiagonalCurvature(h), LAMBDA, intercept=False)
@@ -84,7 +84,7 @@ def test_rows_without_curvature_do_no_harm() -> None:
     np.testing.assert_allclose(P.times(LAMBDA * V + h * (K @ V)), V, atol=1e-6)
 
 
-def test_a_penalty_below_rounding_gives_a_factor_still() -> None:
+def test_a_penalty_below_rounding_still_gives_a_factor() -> None:
     low = Gram(Linear(), X).matrix()
     P = StoredMatrix(low).preconditioner(BENDS["one"], 1e-18, intercept=True)
     assert np.isfinite(P.times(vectors("one", 2))).all()

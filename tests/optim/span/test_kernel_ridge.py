@@ -79,7 +79,7 @@ def test_every_path_finds_the_same_coefficients(weighted: bool, kernel: Kernel) 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(degree=2), 2 * Linear() + 1], ids=str)
-def test_few_features_are_a_short_cut(weighted: bool, kernel: Kernel) -> None:
+def test_few_features_use_the_short_cut(weighted: bool, kernel: Kernel) -> None:
     system = draw(weighted=weighted, kernel=kernel)
     solution = ridge.solve_by_features(system, ALPHA)
     assert solution is not None
@@ -88,7 +88,7 @@ def test_few_features_are_a_short_cut(weighted: bool, kernel: Kernel) -> None:
     assert solution.certificate.value < 1e-10
 
 
-def test_many_rows_take_the_short_cut() -> None:
+def test_many_rows_use_the_short_cut() -> None:
     system = without_square(draw(kernel=Linear()))
     solution, short = ridge.kernel_ridge(system, ALPHA, many_rows=400), ridge.solve_by_features(system, ALPHA)
     assert short is not None
@@ -97,7 +97,7 @@ def test_many_rows_take_the_short_cut() -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_errors_of_rows_left_out_are_those_of_fits_without_them(weighted: bool) -> None:
+def test_leave_one_out_errors_agree_with_refits(weighted: bool) -> None:
     system, alphas = draw(40, weighted=weighted), np.array([0.1, 2.0])
     loo = decompose_kernel(system).leave_one_out()
     errors = np.concatenate([part.values for part in loo.errors(alphas, lambda found: found)])
@@ -117,7 +117,7 @@ def test_leave_one_out_errors_of_an_indefinite_matrix_are_refused() -> None:
         decompose_kernel(indefinite).leave_one_out()
 
 
-def test_there_is_no_short_cut_with_many_features_or_without_penalty() -> None:
+def test_the_short_cut_is_not_used_with_many_features_or_without_penalty() -> None:
     assert ridge.solve_by_features(draw(kernel=Polynomial(degree=9)), ALPHA) is None
     assert ridge.solve_by_features(draw(kernel=RBF()), ALPHA) is None
     assert ridge.solve_by_features(draw(kernel=Linear()), 0 * ALPHA) is None
@@ -145,7 +145,7 @@ def test_the_certificate_of_steps_is_computed_without_rough_tiles() -> None:
     assert "float32" in steps.path
 
 
-def test_half_of_the_matrix_is_all_of_it() -> None:
+def test_one_triangle_of_the_matrix_suffices() -> None:
     system = draw(2000)
     kept, v = KeptTriangle.of(system.K), np.random.default_rng(1).normal(size=(len(system), 2))
     assert sum(tile.size for _, _, tile in kept.tiles) < 0.6 * len(system) ** 2
@@ -269,7 +269,7 @@ def test_without_a_penalty_the_square_is_needed_although_it_does_not_fit(monkeyp
         ridge.kernel_ridge(draw(), np.zeros(2), many_rows=400)
 
 
-def test_it_is_needed_too_if_the_penalty_is_negligible_next_to_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_square_is_needed_if_the_penalty_is_negligible_next_to_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     system = replace(draw(1000), weight=np.full(1000, 1e150))
     allow(monkeypatch, 800_000)
     with pytest.raises(TooLargeError, match="1,000 rows"):
@@ -286,7 +286,7 @@ def test_products_do_not_depend_on_which_tiles_are_kept(columns: tuple[int, ...]
     assert_allclose(kept.times(v), system.K.times(v), rtol=1e-10, atol=1e-10)
 
 
-def test_hours_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_computations_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     system = draw(120)
     allow(monkeypatch, 50_000)
     with pytest.warns(LongFitWarning, match=r"120 rows.*hours: \d+ steps.*Raise alpha"):
@@ -295,7 +295,7 @@ def test_hours_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("size", [2.0**-500, 2.0**500])
 @pytest.mark.parametrize("many", [400, 10_000])
-def test_weights_of_any_size(size: float, many: int) -> None:
+def test_weights_may_be_of_any_size(size: float, many: int) -> None:
     system = draw()
     assert system.weight is not None
     plain = ridge.kernel_ridge(system, ALPHA, many_rows=many)
@@ -305,7 +305,7 @@ def test_weights_of_any_size(size: float, many: int) -> None:
     assert other.certificate == plain.certificate
 
 
-def test_huge_weights_leave_a_certificate_that_is_a_number() -> None:
+def test_huge_weights_give_a_finite_certificate() -> None:
     system = draw(weighted=False)
     for weight in (np.full(480, 1e150), np.where(np.arange(480) % 3 > 0, 1.0, 1e150)):
         solution = ridge.kernel_ridge(replace(system, weight=weight), ALPHA)
@@ -314,7 +314,7 @@ def test_huge_weights_leave_a_certificate_that_is_a_number() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_no_more_steps_are_announced_than_would_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_announced_steps_do_not_exceed_those_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     allow(monkeypatch, 400_000)
     with pytest.raises(LongFitWarning) as announced:  # before the first step
         solve_beyond_memory(replace(draw(1000), weight=np.full(1000, 1e9)), ALPHA, 1e-9, long_seconds=1e-9)
@@ -354,7 +354,7 @@ def test_a_kernel_that_overflows_is_refused() -> None:
         draw(kernel=Polynomial(degree=50, constant=1000))
 
 
-def test_the_least_memory_is_a_square_for_few_rows_only() -> None:
+def test_the_minimum_memory_is_a_square_matrix_for_few_rows_only() -> None:
     assert bytes_at_least(100) == bytes_needed(100) == 80_000
     assert bytes_at_least(100_000) < 0.1 * bytes_needed(100_000)
 

@@ -31,7 +31,7 @@ def test_sums_do_not_depend_on_the_cache(kept: int) -> None:
         store.release(numbers[::3])
 
 
-def test_wanted_rows_are_computed_once() -> None:
+def test_requested_rows_are_computed_once() -> None:
     store, total = rows(10), np.zeros(60)
     some, every = np.arange(8), np.ones(8, dtype=bool)
     for _ in range(3):
@@ -67,7 +67,7 @@ def test_exact_rows_of_float32_ones() -> None:
     np.testing.assert_allclose(total, K[4], rtol=1e-13)
 
 
-def test_an_interruption_while_rows_are_computed_leaves_no_wrong_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_during_the_computation_leaves_only_valid_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     store, total = rows(60), np.zeros(60)
     put = store.gram.put_rows
     monkeypatch.setattr(store.gram, "put_rows", interrupt)
@@ -93,7 +93,7 @@ def test_pairs_of_groups_share_common_blocks() -> None:
     assert [own.n_computed for own in shared._own] == [20, 25, 15]
 
 
-def test_a_machine_of_a_pair() -> None:
+def test_the_machine_of_a_pair() -> None:
     groups = [np.arange(0, 30), np.arange(30, 60)]
     y = np.repeat([1.0, -1.0], 30)
     lower, upper = np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0)

@@ -81,7 +81,7 @@ def written_out(map: Any, *, intercept: bool = True) -> Any:
 
 
 def gradient(problem: MappedProblem, Z: Any, w: Any) -> Any:
-    """By the features written out."""
+    """Return the gradient for explicit features."""
     slopes, _ = problem.losses.slopes(Z @ w)
     return Z.T @ slopes + problem.strengths * np.vstack(
         [w[: problem.design.n_features], 0 * w[problem.design.n_features :]]
@@ -91,7 +91,7 @@ def gradient(problem: MappedProblem, Z: Any, w: Any) -> Any:
 @EACH
 @pytest.mark.parametrize("kind", MAPS)
 @pytest.mark.parametrize("intercept", [True, False])
-def test_the_gradient_vanishes_by_the_features_written_out(name: str, kind: str, intercept: bool) -> None:
+def test_the_gradient_vanishes_for_explicit_features(name: str, kind: str, intercept: bool) -> None:
     problem, Z = made(name, MAPS[kind], intercept=intercept), written_out(MAPS[kind], intercept=intercept)
     if name == "gamma" and not intercept:
         pytest.skip("the inverse link needs a mean to begin with")
@@ -141,7 +141,7 @@ def test_every_output_has_its_own_penalty() -> None:
 
 @pytest.mark.parametrize("name", ["squares", "logit", "poisson", "softmax"])
 @pytest.mark.parametrize("strength", [pytest.param(1.0, marks=pytest.mark.slow), 1e-6])
-def test_landmarks_that_are_nearly_the_same_do_no_harm(name: str, strength: float) -> None:
+def test_nearly_equal_landmarks_are_accepted(name: str, strength: float) -> None:
     """500 of them on a line, each twice: the kernel matrix has about 20 eigenvalues above rounding."""
     line = np.sort(RNG.uniform(-2, 2, size=(N, 1)), axis=0)
     map = NystroemMap.of(RBF(gamma=0.5), np.repeat(line[::2], 3, axis=0)[:500])
@@ -155,7 +155,7 @@ def test_landmarks_that_are_nearly_the_same_do_no_harm(name: str, strength: floa
 
 @EACH
 @pytest.mark.parametrize("room", [0.25, 0.0])
-def test_float32_does_not_decide_where_the_optimum_is(name: str, room: float) -> None:
+def test_float32_does_not_move_the_optimum(name: str, room: float) -> None:
     exact = solve(made(name), tolerance=1e-7).value.values
     problem = made(name, options=replace(SINGLE, stored_share=room))
     assert problem.design.rough == np.float32
@@ -177,7 +177,7 @@ def test_a_start_from_some_rows_leads_to_the_same_optimum(name: str) -> None:
     assert len(again.trace) == 1  # the start is the optimum
 
 
-def test_a_sample_of_the_rows_preconditions_all() -> None:
+def test_a_sample_of_the_rows_is_a_preconditioner_for_all() -> None:
     problem = made("logit")
     Z, h = written_out(MAPS["nystroem"]), np.full(N, 0.25)
     bend = problem.losses.slopes(np.zeros((N, 1)))[1]
@@ -189,8 +189,8 @@ def test_a_sample_of_the_rows_preconditions_all() -> None:
 
 
 @pytest.mark.parametrize("name", ["squares", "logit", "poisson", "softmax"])
-def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str) -> None:
-    """Sweeps of float64 are of a few rows, and tell how far the gradient is from the one of float64 written out."""
+def test_the_certificate_includes_float32_errors_of_the_gradient(name: str) -> None:
+    """Sweeps in float64 use a few rows and estimate the distance of the gradient from that of explicit features."""
     exact_rows = list[int]()
 
     class RecordedDesign(MappedDesign):
@@ -215,7 +215,7 @@ def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str) -> N
     assert point.rounded / problem.losses.unit(point.value) < descent.length
 
 
-def test_a_row_that_a_sample_might_miss_has_all_swept_in_float64() -> None:
+def test_an_influential_row_outside_the_sample_forces_float64() -> None:
     for far, counted in ((0.0, True), (1e4, False)):
         y = F[:, None] + RNG.normal(size=(N, 1)) + far * (np.arange(N) == 7)[:, None]
         losses = ResponseLosses(Response(Gaussian(), IDENTITY), y)
@@ -254,7 +254,7 @@ def test_least_squares_of_tensors_start_at_the_level() -> None:
 
 
 def test_classes_have_a_curvature_each() -> None:
-    """What all have in common is bent by the penalty alone; without that, each class is solved for exactly."""
+    """A constant common to all classes is determined by the penalty alone; without it each class is solved exactly."""
     problem, Z = made("softmax"), written_out(MAPS["nystroem"])
     p = np.eye(3)[RNG.integers(3, size=N)] * 0.2 + 0.4 * np.array([1, 1, 0.0])
     bend = SoftmaxCurvature(p, None, symmetric=True)
@@ -278,7 +278,7 @@ def test_the_objective_never_rises() -> None:
         assert (np.diff(trace) <= 1e-9 * np.abs(trace[:-1])).all()
 
 
-def test_separable_classes_with_hardly_a_penalty_converge() -> None:
+def test_separable_classes_with_a_tiny_penalty_converge() -> None:
     y = (X[:, 0] > 0).astype(float)[:, None]
     map = MAPS["nystroem"]
     losses = ResponseLosses(Response(Bernoulli(), LOGIT), y)
@@ -287,7 +287,7 @@ def test_separable_classes_with_hardly_a_penalty_converge() -> None:
     assert ((solution.value.values[:, 0] > 0) == (y[:, 0] > 0)).all()
 
 
-def test_responses_that_are_fitted_exactly_leave_rounding_and_no_complaint() -> None:
+def test_exactly_fitted_responses_give_no_warning() -> None:
     map = MAPS["nystroem"]
     y = map(X) @ RNG.normal(size=(map.n_features, 1))
     losses = ResponseLosses(Response(Gaussian(), IDENTITY), y)
@@ -297,7 +297,7 @@ def test_responses_that_are_fitted_exactly_leave_rounding_and_no_complaint() -> 
     np.testing.assert_allclose(solution.value.values, y, atol=1e-6)
 
 
-def test_interrupting_keeps_the_best() -> None:
+def test_an_interruption_keeps_the_best_point() -> None:
     whole = solve(made("poisson"))
     with pytest.raises(FitInterrupted) as caught:
         solve(made("poisson"), progress=stop_at(2))
@@ -307,12 +307,12 @@ def test_interrupting_keeps_the_best() -> None:
     assert found.value.w.shape == whole.value.w.shape
 
 
-def test_too_few_steps_are_told() -> None:
+def test_too_few_steps_give_a_warning() -> None:
     solution = solve(made("poisson"), most_steps=1)
     assert not solution.certificate.holds
 
 
-def test_a_fit_that_rounding_stops_says_what_was_asked_for() -> None:
+def test_a_fit_stopped_by_rounding_reports_the_requested_tolerance() -> None:
     solution = solve(made("poisson"), tolerance=1e-30)
     certificate = solution.certificate
     assert certificate.holds
@@ -321,7 +321,7 @@ def test_a_fit_that_rounding_stops_says_what_was_asked_for() -> None:
     assert "the tolerance is 1e-30, but rounding" in certificate.sentence
 
 
-def test_a_last_step_that_arrives_is_looked_at_in_float64() -> None:
+def test_convergence_is_verified_in_float64() -> None:
     problem, Z = made("logit", options=SINGLE), written_out(MAPS["nystroem"])
     descent = MappedNewtonDescent(problem, 1.0)
     descent.begin(None)
@@ -331,7 +331,7 @@ def test_a_last_step_that_arrives_is_looked_at_in_float64() -> None:
     np.testing.assert_allclose(descent._at.gradient, exact, atol=1e-9 * np.abs(exact).max())
 
 
-def test_a_start_without_means_is_left_for_the_level() -> None:
+def test_a_start_without_means_is_replaced_by_the_level() -> None:
     """1/η of η below 0 is the mean of nothing."""
     problem = made("gamma", options=SINGLE)
     expected = solve(problem, tolerance=1e-6)
@@ -343,7 +343,7 @@ def test_a_start_without_means_is_left_for_the_level() -> None:
 
 
 @EACH
-def test_where_float32_sees_no_way_on_products_are_of_float64(name: str) -> None:
+def test_products_switch_to_float64_if_float32_makes_no_progress(name: str) -> None:
     descent = MappedNewtonDescent(made(name, strength=1e-6, options=SINGLE), 1e-9)
     descent.begin(None)
     descent.run(100)
@@ -352,7 +352,7 @@ def test_where_float32_sees_no_way_on_products_are_of_float64(name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["logit", "poisson"])
-def test_degrees_of_freedom_are_the_trace_of_what_fits(name: str) -> None:
+def test_degrees_of_freedom_are_the_trace_of_the_hat_matrix(name: str) -> None:
     problem, Z = made(name), written_out(MAPS["nystroem"])
     eta = solve(problem, tolerance=1e-7).value.values
     losses = problem.losses

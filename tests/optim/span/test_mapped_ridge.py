@@ -39,7 +39,7 @@ def fitted(Z: Any, y: Any, weight: Any, alpha: float) -> Any:
 
 @EACH
 @WEIGHTS
-def test_errors_of_rows_left_out_are_those_of_fits_without_them(kind: str, weight: Any) -> None:
+def test_leave_one_out_errors_agree_with_refits(kind: str, weight: Any) -> None:
     parts = list(ridge(kind, weight).decompose().leave_one_out().errors(ALPHAS, lambda found: found))
     errors = np.concatenate([part.values for part in parts])
     Z, w = MAPS[kind](X), np.ones(60) if weight is None else weight
@@ -74,7 +74,7 @@ def test_coefficients_of_any_penalty(kind: str, weight: Any) -> None:
         np.testing.assert_allclose(Z @ found[:, target], Z @ expected, atol=1e-9)
 
 
-def test_eigenvalues_are_those_of_the_kernel_matrix() -> None:
+def test_eigenvalues_agree_with_the_kernel_matrix() -> None:
     map = NystroemMap.of(KERNEL, X)
     found = MappedRidge(MappedDesign(map.tiles(X), map.back, intercept=False), Y).decompose()
     expected = np.linalg.eigvalsh(KERNEL(X))

@@ -100,7 +100,7 @@ def true_length(descent: MappedNewtonDescent, problem: MappedProblem, Z: Array) 
 @pytest.mark.compiled("takes minutes as plain Python")
 @pytest.mark.parametrize("name", MAPS)
 @pytest.mark.parametrize("case", CASES)
-def test_what_a_certificate_says_holds_in_float64(name: str, case: str) -> None:
+def test_certificates_hold_in_float64(name: str, case: str) -> None:
     for seed in range(3):
         problem, Z = posed(name, CASES[case](seed))
         descent = solved(problem)
@@ -112,15 +112,15 @@ def test_what_a_certificate_says_holds_in_float64(name: str, case: str) -> None:
         assert not (counted and case in UNEVEN)
 
 
-def test_float32_ends_fits_of_rows_that_are_alike() -> None:
+def test_float32_suffices_for_similar_rows() -> None:
     for name in ("fourier", "linear"):
         descent = solved(posed(name, drawn(0))[0])
         assert descent._at.rounded > 0
         assert f"one in {ROUNDING_SAMPLE} rows" in str(descent.solution().certificate)
 
 
-def test_one_row_of_large_kernels_has_all_swept_in_float64() -> None:
-    """Its slope is no larger than others, but what float32 makes of it would be."""
+def test_one_row_with_large_kernel_values_forces_float64() -> None:
+    """The slope of the row is no larger than others, but its float32 error would be."""
     for seed in (1, 3):
         problem, Z = posed("cubic", changed(drawn(seed), 20.0, column=0), Polynomial(degree=3, constant=1.0))
         descent = solved(problem)
@@ -129,7 +129,7 @@ def test_one_row_of_large_kernels_has_all_swept_in_float64() -> None:
 
 
 @pytest.mark.compiled("takes minutes as plain Python")
-def test_an_estimate_is_no_smaller_than_the_error_of_all_rows() -> None:
+def test_the_estimated_rounding_bounds_the_error_of_all_rows() -> None:
     for name in MAPS:
         for seed in range(5):
             problem, _ = posed(name, drawn(seed))
@@ -141,7 +141,7 @@ def test_an_estimate_is_no_smaller_than_the_error_of_all_rows() -> None:
             assert 0 < error <= estimate_rounding(problem, descent._inverse, w) < np.inf
 
 
-def test_nobody_knows_it_of_rows_that_are_not_kept() -> None:
+def test_rounding_is_unknown_for_rows_that_are_not_kept() -> None:
     descent = solved(posed("fourier", drawn(0), options=replace(SINGLE, stored_share=0.0))[0])
     problem = descent._problem
     assert not isinstance(problem.design.tiles, KeptTiles)  # type: ignore[union-attr]
@@ -151,7 +151,7 @@ def test_nobody_knows_it_of_rows_that_are_not_kept() -> None:
 
 
 @pytest.mark.parametrize("squares", [0.0, 1e-320, 1e306, np.inf, np.nan])
-def test_of_sizes_that_are_no_numbers_nobody_knows(squares: float) -> None:
+def test_rounding_is_unknown_for_sizes_that_overflow(squares: float) -> None:
     descent = solved(posed("fourier", drawn(0))[0])
     problem, design = descent._problem, descent._problem.design
     assert is_even(problem, descent._at.eta)
@@ -160,13 +160,13 @@ def test_of_sizes_that_are_no_numbers_nobody_knows(squares: float) -> None:
 
 
 @pytest.mark.parametrize("strength", [0.0, 1e-300])
-def test_a_singular_curvature_is_raised_until_it_has_an_inverse(strength: float) -> None:
+def test_a_singular_curvature_is_regularised_until_invertible(strength: float) -> None:
     inverse = SampledInverse(np.ones((3, 3)), 3, np.array([strength]))
     moved = inverse.times(np.ones((3, 1)))
     np.testing.assert_allclose(np.ones((3, 3)) @ moved, np.ones((3, 1)), rtol=1e-4)
 
 
-def test_nobody_knows_it_without_a_curvature_or_of_a_sample_too_small_for_float32() -> None:
+def test_rounding_is_unknown_without_a_curvature_or_with_a_tiny_sample() -> None:
     descent = solved(posed("fourier", drawn(0))[0])
     problem, w = descent._problem, descent._at.w
     assert estimate_rounding(problem, descent._inverse, w) < np.inf

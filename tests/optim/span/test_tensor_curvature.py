@@ -27,7 +27,7 @@ def hessians(design):
     return [product + strength * design.metric(eye) for strength in STRENGTHS]
 
 
-def test_of_all_rows_it_is_the_inverse():
+def test_the_preconditioner_of_all_rows_is_the_inverse():
     design = LandmarkTensors.of(RBF(gamma=0.5), X, X[:20], None, intercept=True)
     inverse, exact = sampled_inverse(design, np.arange(60), BEND, STRENGTHS), hessians(design)
     assert isinstance(inverse, TensorInverse)
@@ -39,7 +39,7 @@ def test_of_all_rows_it_is_the_inverse():
     assert 1 < inverse.used_degrees() < 21
 
 
-def test_where_all_rows_are_landmarks_falkon_is_the_inverse_but_for_the_intercept():
+def test_with_all_rows_as_landmarks_falkon_is_the_inverse_except_for_the_intercept():
     design = LandmarkTensors(X, True, RBF(gamma=0.5), X)
     inverse, H = TensorInverse(design, np.arange(60), BEND, STRENGTHS, max_sampled=0), hessians(design)[0][:60, :60]
     R = np.zeros((61, 2))
@@ -54,7 +54,7 @@ def test_squares_of_triangles(block):
     torch.testing.assert_close(square_of_triangle(T, block=block).tril(), (T.T @ T).tril())
 
 
-def test_factors_of_singular_matrices_and_of_none():
+def test_factors_of_singular_and_empty_matrices():
     one = torch.ones(5, 5, dtype=torch.float64)
     L = cholesky(one.clone())
     torch.testing.assert_close(L @ L.T, one, atol=1e-10, rtol=0)

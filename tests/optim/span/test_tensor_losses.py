@@ -20,7 +20,7 @@ RESPONSES = [Response(Gaussian(), IDENTITY), Response(Bernoulli(), LOGIT), Respo
 
 @pytest.mark.parametrize("response", RESPONSES, ids=lambda response: type(response.family).__name__)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_values_slopes_and_curvature(response, weighted):
+def test_values_slopes_and_curvature_agree_with_arrays(response, weighted):
     y = RNG.integers(0, 2, size=(N, 2)).astype(float)
     weight, offset = (RNG.uniform(0, 2, N), RNG.normal(size=N)) if weighted else (None, None)
     arrays = ResponseLosses(response, y, weight, offset)
@@ -49,7 +49,7 @@ def test_the_curvature_of_a_softmax_is_the_derivative_of_its_slopes():
 
 @pytest.mark.parametrize("reference", [None, 1])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_classes_have_the_losses_of_arrays(reference, weighted):
+def test_losses_of_classes_agree_with_arrays(reference, weighted):
     response = SoftmaxResponse(3, reference)
     codes, eta = RNG.integers(0, 3, N), RNG.normal(size=(N, response.columns))
     arrays = ClassRowLosses(response, codes, RNG.uniform(0, 2, N) if weighted else None)
@@ -69,7 +69,7 @@ def test_classes_have_the_losses_of_arrays(reference, weighted):
     assert tensors.part(rows).value(there[rows]) == pytest.approx(arrays.part(np.arange(2, 7)).value(eta[rows]))
 
 
-def test_a_part_of_a_curvature_is_that_of_the_rows():
+def test_a_part_of_a_curvature_agrees_with_its_rows():
     bend = DiagonalTensorCurvature(torch.as_tensor(RNG.random((N, 2))))
     V = torch.as_tensor(RNG.normal(size=(N, 2)))
     torch.testing.assert_close(bend.part(slice(3, 5)).times(V[3:5]), bend.times(V)[3:5])

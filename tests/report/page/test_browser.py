@@ -89,7 +89,7 @@ def test_every_chart_is_drawn_and_nothing_is_wider_than_the_screen(
     tab.context.close()
 
 
-def test_long_names_and_numbers_of_millions_fit_a_screen_of_1280_pixels(browser: Any, tmp_path: Path) -> None:
+def test_long_names_and_numbers_of_millions_fit_on_a_screen_of_1280_pixels(browser: Any, tmp_path: Path) -> None:
     """The columns of a table with names and sizes as those of a spectral analysis."""
     numbers = -128_238_449.0, 114_017_375.0, -386_418_228.0, -118_563_758.0
     fields = (
@@ -128,7 +128,7 @@ def test_long_names_and_numbers_of_millions_fit_a_screen_of_1280_pixels(browser:
 
 
 def test_no_table_scrolls_sideways_on_a_phone(browser: Any, tmp_path: Path) -> None:
-    """Costs of many classes, sums of six digits beside long names, and directions in words."""
+    """Costs of many classes, sums of six digits add_state long names, and directions in words."""
     rng = np.random.default_rng(0)
     blocks: list[Any] = []
     for classes in (("1", "2", "3", "4", "5"), tuple("abcdefg"), ("ExtrmLib", "Liberal", "Moderate"), ("no", "yes")):
@@ -211,7 +211,7 @@ def lefts(tab: Tab, selector: str) -> int:
 
 
 @pytest.mark.parametrize(("width", "columns"), [(1280, 3), (1000, 3), (768, 2), (360, 1)])
-def test_small_charts_stand_in_columns(browser: Any, file: Path, width: int, columns: int) -> None:
+def test_small_charts_are_arranged_in_columns(browser: Any, file: Path, width: int, columns: int) -> None:
     tab = Tab(browser, file, width)
     assert lefts(tab, ".small-charts figure") == columns
     tab.context.close()
@@ -272,7 +272,7 @@ def test_long_names_break_at_underscores_before_a_table_scrolls(browser: Any, tm
     tab.context.close()
 
 
-def test_of_a_long_table_the_first_rows_are_printed(browser: Any, tmp_path: Path) -> None:
+def test_the_first_rows_of_a_long_table_are_printed(browser: Any, tmp_path: Path) -> None:
     grid = Grid("", (Field("row"),), tuple((f"name {j}",) for j in range(80)))
     path = tmp_path / "long.html"
     path.write_text(page_html(Page("t", "", (Section("a", "A", (grid,)),))), encoding="utf-8")
@@ -359,7 +359,7 @@ def test_sorting_is_stable_and_words_sort_as_words(tab: Tab) -> None:
     assert generative == sorted(generative)
 
 
-def test_pointing_at_a_chart_tells_its_values(tab: Tab) -> None:
+def test_pointing_at_a_chart_shows_its_values(tab: Tab) -> None:
     chart = tab.page.locator("figure", has_text="Error by number of rows").locator("svg")
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()
@@ -372,7 +372,7 @@ def test_pointing_at_a_chart_tells_its_values(tab: Tab) -> None:
     assert not tab.page.locator("#tip").is_visible()
 
 
-def test_arrow_keys_walk_through_the_values_of_a_chart(tab: Tab) -> None:
+def test_arrow_keys_move_through_the_values_of_a_chart(tab: Tab) -> None:
     chart = tab.page.locator("figure", has_text="Coefficients").locator("svg")
     chart.focus()
     tab.page.keyboard.press("Home")
@@ -384,7 +384,7 @@ def test_arrow_keys_walk_through_the_values_of_a_chart(tab: Tab) -> None:
     assert not tab.page.locator("#tip").is_visible()
 
 
-def test_a_finger_on_a_cell_tells_it(browser: Any, file: Path) -> None:
+def test_touching_a_cell_shows_its_value(browser: Any, file: Path) -> None:
     tab = Tab(browser, file, 390, has_touch=True)
     chart = tab.page.locator("figure", has_text="Confusion").locator("svg")
     chart.scroll_into_view_if_needed()
@@ -416,7 +416,7 @@ def read_costs(tab: Tab) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("matrix", [[[0, 1], [1, 0]], [[0, 1], [5, 0]], [[-1, 2.5], [30, 0.25]]], ids=str)
-def test_costs_that_are_changed_change_the_numbers_as_in_python(tab: Tab, matrix: list[list[float]]) -> None:
+def test_changed_costs_change_the_numbers_as_in_python(tab: Tab, matrix: list[list[float]]) -> None:
     for k, row in enumerate(matrix):
         for d, cost in enumerate(row):
             tab.page.fill(f'[data-cost="{k} {d}"]', str(cost))
@@ -452,7 +452,7 @@ def test_costs_of_more_than_two_classes(browser: Any, tmp_path: Path) -> None:
         opened.context.close()
 
 
-def test_a_cost_that_is_no_number_is_said_and_reset_brings_all_back(tab: Tab) -> None:
+def test_an_invalid_cost_is_reported_and_reset_restores_everything(tab: Tab) -> None:
     before = read_costs(tab)
     tab.page.fill('[data-cost="1 0"]', "")
     assert tab.page.locator(".threshold").inner_text() == "Every cost must be a number."
@@ -461,7 +461,7 @@ def test_a_cost_that_is_no_number_is_said_and_reset_brings_all_back(tab: Tab) ->
     assert read_costs(tab) == before
 
 
-def test_rows_can_be_looked_at_one_by_one(tab: Tab) -> None:
+def test_rows_can_be_inspected_one_by_one(tab: Tab) -> None:
     rows = block(RowTable)
     explorer = tab.page.locator(".rows")
     for i in (0, 1):
@@ -481,7 +481,7 @@ def test_rows_can_be_looked_at_one_by_one(tab: Tab) -> None:
     assert explorer.locator("details td").all_inner_texts() == list(rows.rows[4])
 
 
-def test_without_a_script_all_there_is_to_read_is_there(browser: Any, file: Path) -> None:
+def test_without_a_script_all_text_is_readable(browser: Any, file: Path) -> None:
     tab = Tab(browser, file, java_script_enabled=False)
     page = tab.page
     assert page.locator("figure.chart svg").first.is_visible()
@@ -496,7 +496,7 @@ def test_without_a_script_all_there_is_to_read_is_there(browser: Any, file: Path
     tab.context.close()
 
 
-def test_on_paper_there_are_no_controls_and_tables_are_whole(browser: Any, file: Path) -> None:
+def test_on_paper_there_are_no_controls_and_tables_are_complete(browser: Any, file: Path) -> None:
     tab = Tab(browser, file, color_scheme="dark")
     tab.page.emulate_media(media="print", color_scheme="dark")
     assert [tab.page.locator(selector).first.is_visible() for selector in ("nav", "#theme", ".picker")] == [False] * 3
@@ -507,7 +507,7 @@ def test_on_paper_there_are_no_controls_and_tables_are_whole(browser: Any, file:
     tab.context.close()
 
 
-def test_headings_and_landmarks_guide_those_who_listen(tab: Tab) -> None:
+def test_headings_and_landmarks_guide_screen_readers(tab: Tab) -> None:
     assert [tab.page.locator(name).count() for name in ("header", "nav", "main", "footer", "h1")] == [1] * 5
     links = tab.page.locator("nav a").evaluate_all("all => all.map(link => link.getAttribute('href'))")
     assert len(links) == len(PAGE.sections)
@@ -557,7 +557,7 @@ def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_answer_is_seen_at_once_and_details_are_folded(browser: Any, folded: Path) -> None:
+def test_the_answer_is_visible_at_once_and_details_are_folded(browser: Any, folded: Path) -> None:
     tab = Tab(browser, folded, 375)
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= 375
     for words in ("Use Ridge", "A fact.", "Higher values raise", "A column gives the target away.", "mercer predict"):

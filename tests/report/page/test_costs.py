@@ -27,7 +27,7 @@ def case(n: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
-def test_each_row_gets_the_decision_that_costs_least_by_its_probabilities(k: int) -> None:
+def test_each_row_gets_the_decision_of_least_expected_cost(k: int) -> None:
     p, truth, costs = case(60, k)
     found = assess_costs(p, truth, costs)
     paid, expected = [], []
@@ -42,14 +42,14 @@ def test_each_row_gets_the_decision_that_costs_least_by_its_probabilities(k: int
     assert (found.confusion.sum(axis=1) == np.bincount(truth, minlength=k)).all()
 
 
-def test_with_equal_costs_the_likeliest_class_is_decided() -> None:
+def test_with_equal_costs_the_most_probable_class_is_chosen() -> None:
     p, truth, _ = case(200, 4)
     found = assess_costs(p, truth, 1 - np.eye(4))
     assert found.cost == found.likeliest == pytest.approx(np.mean(p.argmax(axis=1) != truth))
 
 
 @given(st.lists(st.floats(-10, 10), min_size=4, max_size=4))
-def test_the_threshold_in_words_is_where_the_decision_turns(costs: list[float]) -> None:
+def test_the_threshold_in_words_is_where_the_decision_changes(costs: list[float]) -> None:
     matrix = np.array(costs).reshape(2, 2)
     words = describe_threshold(("no", "yes"), matrix)
     if "above" not in words:
@@ -66,7 +66,7 @@ def test_the_threshold_in_words_is_where_the_decision_turns(costs: list[float]) 
     [([[0, 1], [9, 0]], "above 0.100"), ([[0, -1], [1, 0]], "mistakes are cheaper"), ([[0, 1], [-0.5, 0]], "never"),
      ([[0, -0.5], [1, 0]], "always")],
 )  # fmt: skip
-def test_thresholds_that_are_known(matrix: list[list[float]], words: str) -> None:
+def test_known_thresholds_are_reproduced(matrix: list[list[float]], words: str) -> None:
     assert words in describe_threshold(("no", "yes"), np.array(matrix, dtype=float))
 
 
@@ -85,7 +85,7 @@ def test_probabilities_keep_four_digits() -> None:
     np.testing.assert_allclose(parts / PROBABILITY_UNITS, p, atol=1e-5)
 
 
-def test_without_rows_there_is_a_sentence() -> None:
+def test_without_rows_there_is_a_message() -> None:
     assert "no held-out probabilities" in costs_html(
         CostTable(("a", "b"), {"m": ([[np.nan, np.nan]], [0])}), PageLimits()
     )

@@ -85,7 +85,7 @@ PLAIN = Reader(page_html(small_page("plain")))
     ["<script>alert(1)</script>", '"onload=', "'><img src=x onerror=alert(1)>", "</script><script>", "<!--", "]]>",
      "&lt;", "\u2028", "\x00", "\ud800", "`<b>`", "{}", "%s", "</style>", "</title>"]
 ))  # fmt: skip
-def test_names_are_text_wherever_they_stand(name: str) -> None:
+def test_names_are_escaped_everywhere(name: str) -> None:
     if not name.strip():
         return
     html = page_html(small_page(name))
@@ -98,13 +98,13 @@ def test_names_are_text_wherever_they_stand(name: str) -> None:
     assert {key for key, _ in seen.attributes} <= {key for key, _ in PLAIN.attributes} | {"transform", "class"}
 
 
-def test_a_rude_name_is_shown_as_it_is() -> None:
+def test_a_name_with_markup_is_shown_literally() -> None:
     rude = "<script>alert(1)</script>"
     assert Reader(page_html(small_page(rude))).words.count(rude) > 15
     assert rude not in page_html(small_page(rude)).replace("&lt;", "")
 
 
-def test_nothing_is_fetched_and_the_policy_says_so() -> None:
+def test_nothing_is_fetched_and_the_policy_forbids_it() -> None:
     html = page_html(_demo.page())
     seen = Reader(html)
     assert any(str(value).startswith("default-src 'none'; ") for _, value in seen.attributes)
@@ -115,7 +115,7 @@ def test_nothing_is_fetched_and_the_policy_says_so() -> None:
     assert [link for link in links if not str(link).startswith(("#", "data:"))] == []
 
 
-def test_the_same_page_is_the_same_text() -> None:
+def test_pages_are_reproducible() -> None:
     page = _demo.page()
     assert page_html(page) == page_html(page)
 
@@ -172,13 +172,13 @@ def test_no_line_ends_within_an_option() -> None:
     assert '<code>m <span class="option">--to</span> sql</code>' in html
 
 
-def test_charts_in_a_row_stand_side_by_side_and_others_alone() -> None:
+def test_charts_in_a_row_are_side_by_side_and_others_alone() -> None:
     chart = Chart("t", Axis("x"), Axis("y"), (Line("a", [0, 1], [0, 1]),))
     html = page_html(Page("t", "", (Section("a", "A", (chart, chart, "words", chart)),)))
     assert (html.count('class="charts"'), html.count('class="charts alone"')) == (1, 1)
 
 
-def test_small_charts_stand_apart_from_others_and_have_less_paper() -> None:
+def test_small_charts_are_separate_from_others_and_have_less_space() -> None:
     chart = Chart("t", Axis("x"), Axis("y"), (Line("a", [0, 1], [0, 1]),))
     small = replace(chart, small=True)
     html = page_html(Page("t", "", (Section("a", "A", (chart, small, small)),)))

@@ -1,4 +1,4 @@
-"""Colours of the style can be told from what is behind them, in both themes (WCAG 2.2: 4.5 for text, 3 for marks)."""
+"""Tests that colours contrast with their background in both themes (WCAG 2.2: 4.5 for text, 3 for marks)."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def contrast(a: str, b: str) -> float:
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("words", ["ink", "soft", "accent", "good", "warning", "bad"])
-def test_words_can_be_read(words: str, theme: int) -> None:
+def test_text_has_enough_contrast(words: str, theme: int) -> None:
     assert min(contrast(TOKENS[words][theme], TOKENS[behind][theme]) for behind in ("paper", "wash")) >= 4.5
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-def test_numbers_in_the_strongest_shade_can_be_read(theme: int) -> None:
+def test_numbers_in_the_darkest_shade_have_enough_contrast(theme: int) -> None:
     assert contrast(TOKENS["ink"][theme], TOKENS["heat"][theme]) >= 4.5
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("mark", [*(f"c{i}" for i in range(8)), "edge"])
-def test_marks_can_be_seen(mark: str, theme: int) -> None:
+def test_marks_have_enough_contrast(mark: str, theme: int) -> None:
     assert contrast(TOKENS[mark][theme], TOKENS["paper"][theme]) >= 3
 
 
@@ -61,7 +61,7 @@ TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 
 
 
 def lab(colour: str, eyes: np.ndarray) -> np.ndarray:
-    """CIE L*a*b*, in which the least difference that one sees beside each other is about 2."""
+    """CIE L*a*b*, in which the smallest visible difference of adjacent colours is about 2."""
     xyz = TO_XYZ @ np.clip(eyes @ channels(colour), 0, 1) / np.array([0.9505, 1.0, 1.089])
     f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
@@ -69,6 +69,6 @@ def lab(colour: str, eyes: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("eyes", EYES.values(), ids=EYES)
-def test_colours_of_series_can_be_told_apart_by_eyes_of_every_kind(eyes: np.ndarray, theme: int) -> None:
+def test_colours_of_series_can_be_distinguished_with_colour_blindness(eyes: np.ndarray, theme: int) -> None:
     seen = [lab(TOKENS[f"c{i}"][theme], eyes) for i in range(8)]
     assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15

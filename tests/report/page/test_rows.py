@@ -1,4 +1,4 @@
-"""Rows to look at: what the script is told is what was given."""
+"""Tests of the rows to inspect: the script receives the given values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer.report.page.limits import PageLimits
 from mercer.report.page.rows import rows_html
 
 
-def told(rows: RowTable, limits: PageLimits | None = None) -> dict[str, Any]:
+def script_data(rows: RowTable, limits: PageLimits | None = None) -> dict[str, Any]:
     (script,) = re.findall(
         r'<script type="application/json" class="values">(.*?)</script>', rows_html(rows, limits or PageLimits())
     )
@@ -22,24 +22,24 @@ def told(rows: RowTable, limits: PageLimits | None = None) -> dict[str, Any]:
     return found
 
 
-def test_what_says_nothing_is_not_sent() -> None:
+def test_empty_values_are_not_transmitted() -> None:
     evidence = EvidenceRecord("m", "log odds", 1.5, [[0.0, 2.0, math.nan, -1.0]], ["yes"], "abcd")
-    (model,) = told(RowTable(("v",), [["1"]], (evidence,)))["models"]
+    (model,) = script_data(RowTable(("v",), [["1"]], (evidence,)))["models"]
     assert model["adds"] == [[1, 2.0, 3, -1.0]]
     assert model["base"] == 1.5
 
 
 def test_probabilities_are_rounded_once() -> None:
     evidence = EvidenceRecord("m", "", 0, [[1.0]], ["yes"], classes=("no", "yes"), probabilities=[[0.10851, 0.89149]])
-    (model,) = told(RowTable(("a",), [["1"]], (evidence,)))["models"]
+    (model,) = script_data(RowTable(("a",), [["1"]], (evidence,)))["models"]
     assert [f"{p:.3f}" for p in model["probabilities"][0]] == ["0.109", "0.891"]
 
 
-def test_too_many_rows_are_thinned_alike_everywhere() -> None:
+def test_too_many_rows_are_thinned_consistently() -> None:
     n = 1000
     evidence = EvidenceRecord("m", "log odds", 0, np.ones((n, 2)), [f"p{i}" for i in range(n)])
     rows = RowTable("ab", [[str(i), "x"] for i in range(n)], (evidence,), truth=[f"t{i}" for i in range(n)])
-    sent = told(rows, PageLimits(rows=100))
+    sent = script_data(rows, PageLimits(rows=100))
     assert 5 <= len(sent["rows"]) < 60
     for name, row, truth, predicted in zip(
         sent["names"], sent["rows"], sent["truth"], sent["models"][0]["predicted"], strict=True
@@ -56,5 +56,5 @@ def test_without_a_script_the_first_rows_are_a_table() -> None:
     assert html.count("yes (0.80)") == 10
 
 
-def test_no_rows_are_said_to_be_none() -> None:
+def test_a_page_without_rows_has_a_message() -> None:
     assert "There are no rows" in rows_html(RowTable(("a",), (), ()), PageLimits())

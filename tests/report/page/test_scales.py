@@ -18,7 +18,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(st.lists(finite, min_size=1, max_size=20), st.integers(2, 8))
-def test_linear_ticks_are_inside_and_neither_many_nor_none(values: list[float], most: int) -> None:
+def test_linear_ticks_are_inside_and_of_a_reasonable_number(values: list[float], most: int) -> None:
     scale = make_scale(Axis("x"), np.array(values), 0.0, 400.0)
     ticks = scale.ticks(most)
     assert 1 <= len(ticks) <= 2 * most + 1
@@ -28,7 +28,7 @@ def test_linear_ticks_are_inside_and_neither_many_nor_none(values: list[float], 
 
 
 @given(st.lists(st.floats(1e-280, 1e280), min_size=1, max_size=20))
-def test_logarithmic_axes_hold_all_that_is_positive(values: list[float]) -> None:
+def test_logarithmic_axes_contain_all_positive_values(values: list[float]) -> None:
     scale = make_scale(Axis("x", "log"), np.array([*values, 0.0, -1.0]), 0.0, 400.0)
     places = scale.place_all([*values, 0.0, -1.0])
     assert all(-1 <= place <= 401 for place in places[:-2])
@@ -37,7 +37,7 @@ def test_logarithmic_axes_hold_all_that_is_positive(values: list[float]) -> None
 
 
 @given(st.lists(finite, min_size=2, max_size=20))
-def test_places_have_the_order_of_the_values(values: list[float]) -> None:
+def test_positions_have_the_order_of_the_values(values: list[float]) -> None:
     scale = make_scale(Axis("x"), np.array(values), 10.0, 90.0)
     places = scale.place_all(sorted(values))
     assert places == sorted(places)
@@ -53,7 +53,7 @@ def test_places_have_the_order_of_the_values(values: list[float]) -> None:
         (1880, 2020, ["1900", "1925", "1950", "1975", "2000"]),
     ],
 )
-def test_ticks_that_are_known(low: float, high: float, labels: list[str]) -> None:
+def test_known_ticks_are_reproduced(low: float, high: float, labels: list[str]) -> None:
     scale = make_scale(Axis("x", low=low, high=high), np.zeros(0), 0, 1)
     assert [tick.label for tick in scale.ticks(6)] == labels
 
@@ -85,7 +85,7 @@ def test_numbers_are_written_as_people_read_them(value: float, form: str, words:
 
 
 @given(st.sampled_from([1.0, 2.0, 2.5, 5.0]), st.integers(-3, 5), st.integers(-9, 9))
-def test_a_tick_says_where_it_is(nice: float, power: int, place: int) -> None:
+def test_labels_of_ticks_agree_with_their_positions(nice: float, power: int, place: int) -> None:
     step = nice * 10.0**power
     label = write_tick(place * step, step)
     assert float(label.replace(",", "").replace("−", "-")) == pytest.approx(place * step, rel=1e-9)

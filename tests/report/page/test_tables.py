@@ -16,11 +16,11 @@ def cells(*rows: object, form: str = "") -> list[str | None]:
     return [cell.get("data-v") for cell in page.iter("td")]
 
 
-def test_numbers_have_their_whole_value_and_what_is_missing_has_none() -> None:
+def test_numbers_have_their_full_value_and_missing_cells_have_none() -> None:
     assert cells(1 / 3, None, math.nan, 2, form=".2f") == [repr(1 / 3), None, None, "2.0"]
 
 
-def test_numbers_have_a_true_minus_and_words_stay_as_they_are() -> None:
+def test_numbers_have_a_minus_sign_and_words_are_unchanged() -> None:
     html = table_html(Grid("", (Field("a"), Field("b", ".1f")), (("x-y", -1.5),)), PageLimits())
     assert ">x-y<" in html
     assert ">−1.5<" in html
@@ -35,7 +35,7 @@ def test_words_that_begin_with_numbers_are_ordered_by_them() -> None:
     assert cells("0.91 ± 0.02", "–", "< 0.001", "−3", "1,200 rows") == ["0.91", None, "0.001", "-3.0", "1200.0"]
 
 
-def test_a_margin_stands_apart_from_its_number_and_a_call_can_be_broken_before_its_options() -> None:
+def test_a_margin_is_separated_from_its_number_and_a_call_can_break_before_its_options() -> None:
     grid = Grid(
         "", (Field("model"), Field("x", ".2f")), (("Model(a=1)", "0.91 ± 0.02"), ("(b)", 0.5), ("c", "0.5 (0–1)"))
     )
@@ -46,11 +46,11 @@ def test_a_margin_stands_apart_from_its_number_and_a_call_can_be_broken_before_i
     assert ">0.50</td>" in html
 
 
-def test_words_are_words_if_any_of_them_is_no_number() -> None:
+def test_a_column_is_text_if_any_cell_is_not_a_number() -> None:
     assert cells("12 apples", "pears") == [None, None]
 
 
-def test_headings_and_names_have_a_scope_and_the_caption_is_there() -> None:
+def test_headings_and_names_have_a_scope_and_tables_a_caption() -> None:
     grid = Grid("Fruit", (Field("name"), Field("price", ".2f")), (("apple", 1.5),), ("In `euros`.",))
     page = ElementTree.fromstring(f"<div>{table_html(grid, PageLimits())}</div>")
     assert [cell.get("scope") for cell in page.iter("th")] == ["col", "col", "row"]
@@ -58,7 +58,7 @@ def test_headings_and_names_have_a_scope_and_the_caption_is_there() -> None:
     assert page.findtext(".//p/code") == "euros"
 
 
-def test_a_table_that_is_too_long_is_cut_and_says_so() -> None:
+def test_a_table_that_is_too_long_is_cut_with_a_note() -> None:
     grid = Grid("", (Field("n", "d"),), tuple((i,) for i in range(50)))
     html = table_html(grid, PageLimits(cells=20))
     assert html.count("<tr>") == 21

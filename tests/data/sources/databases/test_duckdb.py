@@ -18,7 +18,7 @@ from tests.data._databases import duckdb_file
 duckdb: Any = pytest.importorskip("duckdb")
 
 
-def test_a_file(tmp_path: Path) -> None:
+def test_a_file_is_read(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / "a.duckdb", t="SELECT range AS id, range % 2 AS y, 1.5 AS price FROM range(5000)")
     source = mercer.data.open(path, target="y", rows=1000)
     assert source.n_rows == 5000
@@ -31,7 +31,7 @@ def test_a_file(tmp_path: Path) -> None:
         list(source)
 
 
-def test_a_file_whose_log_is_written_to(tmp_path: Path) -> None:
+def test_a_file_whose_log_is_written_is_noticed(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / "a.duckdb", t="SELECT range AS x, range % 2 AS y FROM range(10)")
     source = mercer.data.open(path, target="y")
     assert [sum(chunk.n_rows for chunk in source) for _ in range(2)] == [10, 10]
@@ -72,7 +72,7 @@ def test_a_relation_is_executed_in_every_pass() -> None:
     )
 
 
-def test_a_relation_is_known_again_without_the_names_that_chance_gave_it() -> None:
+def test_a_relation_is_identified_without_its_random_names() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT range AS x, range % 2 AS y FROM range(30)")
     one, same, other = (
@@ -82,7 +82,7 @@ def test_a_relation_is_known_again_without_the_names_that_chance_gave_it() -> No
     assert one == same != other
 
 
-def test_a_connection_that_is_used_elsewhere() -> None:
+def test_a_connection_in_use_is_reported() -> None:
     class Busy:
         """A relation whose connection is in use."""
 

@@ -68,7 +68,7 @@ def test_tables_of_postgresql(people: str) -> None:
     assert list(mercer.data.open(people, sql="others")) == []
 
 
-def test_a_table_of_postgresql_that_changes(people: str) -> None:
+def test_a_changed_table_of_postgresql_is_noticed(people: str) -> None:
     source = mercer.data.open(people, target="y", sql="people")
     assert sum(chunk.n_rows for chunk in source) == ROWS
     put(people, "DELETE FROM people WHERE id = 7")
@@ -76,7 +76,7 @@ def test_a_table_of_postgresql_that_changes(people: str) -> None:
         list(source)
 
 
-def test_what_postgresql_does_not_answer(people: str) -> None:
+def test_queries_that_fail_in_postgresql_are_reported(people: str) -> None:
     with pytest.raises(
         DataError, match=r"The PostgreSQL server at 127\.0\.0\.1, .* cannot execute 'SELECT q FROM people'"
     ):
@@ -87,7 +87,7 @@ def test_what_postgresql_does_not_answer(people: str) -> None:
     assert "secret" not in f"{source.described}{source.identity}{vars(source)}"
 
 
-def test_no_server() -> None:
+def test_an_unreachable_server_is_reported() -> None:
     pytest.importorskip("adbc_driver_postgresql")
     with pytest.raises(
         DataError, match=r"The PostgreSQL server at 127\.0\.0\.1, database 'none' cannot execute .*connect"

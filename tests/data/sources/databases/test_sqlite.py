@@ -25,7 +25,7 @@ def late(i: int, value: Any) -> Any:
     return value if i > 2000 else None
 
 
-def test_types_of_all_values_of_sqlite(tmp_path: Path) -> None:
+def test_types_of_sqlite_columns_follow_from_all_values(tmp_path: Path) -> None:
     rows = [(i, late(i, i + 0.5), late(i, f"s{i}"), i if i < 2900 else "word", None, i % 2) for i in range(ROWS)]
     path = sqlite_file(tmp_path / "a.sqlite", "n, x, c, mixed, never, y", rows)
     source = mercer.data.open(path, target="y", rows=100)
@@ -70,7 +70,7 @@ def test_a_query_to_sqlite_may_end_with_a_comment(tmp_path: Path) -> None:
     assert [chunk.X["x"].to_pylist() for chunk in mercer.data.open(path, sql="SELECT x FROM t -- all")] == [[1, 2]]
 
 
-def test_sqlite_may_have_more_columns_than_one_answer_has_room_for_their_types(tmp_path: Path) -> None:
+def test_sqlite_tables_may_be_too_wide_for_one_query_of_types(tmp_path: Path) -> None:
     names = [f"c{j}" for j in range(1200)]
     path = sqlite_file(tmp_path / "a.sqlite", ", ".join(names), [[j + 0.5 * (j % 3) for j in range(1200)]])
     (chunk,) = mercer.data.open(path)
@@ -78,7 +78,7 @@ def test_sqlite_may_have_more_columns_than_one_answer_has_room_for_their_types(t
     assert [column[0].as_py() for column in chunk.X.columns] == [j + 0.5 * (j % 3) for j in range(1200)]
 
 
-def test_what_sqlite_files_may_not_hold(tmp_path: Path) -> None:
+def test_unsupported_contents_of_sqlite_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ColumnTypeError, match=r"Column 'b' of 'a\.sqlite' holds bytes, in 1 rows"):
         mercer.data.open(sqlite_file(tmp_path / "a.sqlite", "b", [(b"\0",), (1,)]))
     connection = sqlite3.connect(tmp_path / "b.sqlite")
@@ -88,7 +88,7 @@ def test_what_sqlite_files_may_not_hold(tmp_path: Path) -> None:
         mercer.data.open(tmp_path / "b.sqlite")
 
 
-def test_an_sqlite_file_that_changes(tmp_path: Path) -> None:
+def test_a_changed_sqlite_file_is_noticed(tmp_path: Path) -> None:
     source = mercer.data.open(sqlite_file(tmp_path / "a.sqlite", "x, y", [(1, 2)]), target="y")
     assert sum(chunk.n_rows for chunk in source) == 1
     os.utime(tmp_path / "a.sqlite", ns=(0, 1))
@@ -96,7 +96,7 @@ def test_an_sqlite_file_that_changes(tmp_path: Path) -> None:
         list(source)
 
 
-def test_an_sqlite_file_whose_log_is_written_to(tmp_path: Path) -> None:
+def test_an_sqlite_file_whose_log_is_written_is_noticed(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "a.sqlite", "x, y", [(1, 2)])
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("PRAGMA journal_mode = wal")

@@ -41,7 +41,7 @@ def test_a_corrupt_record_batch_is_named_or_left_out(tmp_path: Path) -> None:
     assert skipped[0].startswith("Record batch 1 of 'a.feather' cannot be read")
 
 
-def test_a_stream_that_breaks_off(tmp_path: Path) -> None:
+def test_a_truncated_stream_is_reported(tmp_path: Path) -> None:
     with pa.ipc.new_stream(str(tmp_path / "a.arrows"), TABLE.schema) as stream:
         stream.write_table(TABLE, max_chunksize=100)
     content = (tmp_path / "a.arrows").read_bytes()
@@ -52,7 +52,7 @@ def test_a_stream_that_breaks_off(tmp_path: Path) -> None:
     assert (rows, len(skipped)) == (100, 1)
 
 
-def test_a_file_that_is_none(tmp_path: Path) -> None:
+def test_a_file_of_another_format_is_refused_or_skipped(tmp_path: Path) -> None:
     feather.write_feather(TABLE, str(tmp_path / "a.feather"))
     (tmp_path / "b.feather").write_bytes(b"something else, which is long enough to be looked at")
     with pytest.raises(DataError, match=r"'b\.feather' cannot be read as Arrow"):
@@ -63,7 +63,7 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
         mercer.data.open(tmp_path, target="y")
 
 
-def test_a_file_that_changes(tmp_path: Path) -> None:
+def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
     feather.write_feather(TABLE, str(tmp_path / "a.feather"))
     source = mercer.data.open(tmp_path / "a.feather", target="y")
     assert rows_of(source)[0] == source.n_rows == 300
@@ -72,7 +72,7 @@ def test_a_file_that_changes(tmp_path: Path) -> None:
         rows_of(source)
 
 
-def test_pieces_are_some_record_batches(tmp_path: Path) -> None:
+def test_pieces_are_ranges_of_record_batches(tmp_path: Path) -> None:
     feather.write_feather(TABLE, str(tmp_path / "a.feather"), chunksize=30)
     reading = Reading(piece_bytes=(tmp_path / "a.feather").stat().st_size // 3)
     names = [piece.name for piece in mercer.data.open(tmp_path / "a.feather", target="y", reading=reading).pieces()]

@@ -29,7 +29,7 @@ def test_files_are_cut_by_row_groups(tmp_path: Path) -> None:
     assert X.equals(TABLE.select(["x", "g"]))
 
 
-def test_folders_by_values(tmp_path: Path) -> None:
+def test_partitioned_folders_are_read(tmp_path: Path) -> None:
     parquet.write_to_dataset(TABLE, tmp_path, partition_cols=["g"])
     source = mercer.data.open(dataset.dataset(tmp_path, partitioning="hive"), target="y")
     assert source.columns.features == ("x", "g")
@@ -43,7 +43,7 @@ def test_csv_and_memory(tmp_path: Path) -> None:
     assert sum(chunk.n_rows for chunk in mercer.data.open(dataset.dataset(TABLE), target="y")) == 300
 
 
-def test_what_is_broken_or_changed(tmp_path: Path) -> None:
+def test_broken_and_changed_files_are_reported(tmp_path: Path) -> None:
     parquet.write_table(TABLE, path := tmp_path / "a.parquet", compression="gzip")
     content = bytearray(path.read_bytes())
     content[400:420] = bytes(20)

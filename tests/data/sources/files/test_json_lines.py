@@ -24,7 +24,7 @@ def written(folder: Path, rows: list[Any]) -> Path:
     return path
 
 
-def test_columns_and_types_are_those_of_all_lines(tmp_path: Path) -> None:
+def test_columns_and_types_follow_from_all_lines(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"x": i if i < 90 else i + 0.5, "d": "2024-01-01" if i < 80 else "later"} for i in range(99)
     ]
@@ -33,12 +33,12 @@ def test_columns_and_types_are_those_of_all_lines(tmp_path: Path) -> None:
     assert X.to_pylist() == [{"x": float(row["x"]), "d": row["d"], "new": row.get("new")} for row in rows]
 
 
-def test_dates_where_all_lines_have_them(tmp_path: Path) -> None:
+def test_columns_are_dates_if_all_lines_have_dates(tmp_path: Path) -> None:
     X, _ = table_of(open_source(written(tmp_path, [{"d": f"2024-01-{1 + i % 30:02}"} for i in range(99)])))
     assert X.schema.field("d").type == pa.timestamp("s")
 
 
-def test_what_the_caller_says_about_columns(tmp_path: Path) -> None:
+def test_declared_columns_are_used(tmp_path: Path) -> None:
     reading = mercer.data.Reading(held={"x": "category"})
     X, _ = table_of(open_source(written(tmp_path, [{"x": i} for i in range(99)]), reading=reading))
     assert X["x"].to_pylist() == [str(i) for i in range(99)]
@@ -52,7 +52,7 @@ def test_numbers_and_text_in_one_column_are_named(tmp_path: Path) -> None:
         open_source(path)
 
 
-def test_a_line_that_is_no_object_is_named_or_left_out(tmp_path: Path) -> None:
+def test_a_line_that_is_not_an_object_is_named_or_left_out(tmp_path: Path) -> None:
     rows: list[Any] = [{"x": i} for i in range(99)]
     rows[60] = '{"x": 6'
     path = written(tmp_path, rows)
@@ -71,7 +71,7 @@ def test_a_target_that_a_file_does_not_have(tmp_path: Path) -> None:
         open_source(tmp_path, target="y")
 
 
-def test_what_cannot_be_streamed(tmp_path: Path) -> None:
+def test_files_that_cannot_be_streamed_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('[{"x": 1}]')
     with pytest.raises(DataError, match=r"'a\.json' is one JSON list, which can only be read as a whole"):
         open_source(tmp_path / "a.json")
@@ -81,7 +81,7 @@ def test_what_cannot_be_streamed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", [0, 3, 60])
-def test_a_line_that_is_null_is_no_row(tmp_path: Path, where: int) -> None:
+def test_a_line_that_is_null_is_not_a_row(tmp_path: Path, where: int) -> None:
     rows: list[Any] = [{"x": i} for i in range(99)]
     rows[where] = "null"
     path = written(tmp_path, rows)
@@ -93,7 +93,7 @@ def test_a_line_that_is_null_is_no_row(tmp_path: Path, where: int) -> None:
 
 
 @pytest.mark.parametrize("line", [b'{"x": "\xff"}', b'{"\xffx": 1}'])
-def test_bytes_that_are_no_text_are_named(tmp_path: Path, line: bytes) -> None:
+def test_bytes_that_are_not_text_are_named(tmp_path: Path, line: bytes) -> None:
     path = written(tmp_path, [{"x": "a"}] * 40)
     path.write_bytes(path.read_bytes() + b"\n" + line)
     with pytest.raises(DataError, match=r"Line 41 of 'a\.jsonl' is not JSON: 'utf-8' codec"):

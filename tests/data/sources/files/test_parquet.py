@@ -55,7 +55,7 @@ def test_a_corrupt_row_group_is_left_out_as_a_whole(tmp_path: Path, piece_bytes:
         assert skipped[0].startswith("Row group 1 of 'a.parquet' cannot be read")
 
 
-def test_rows_that_a_damaged_column_does_not_have_are_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_missing_from_a_damaged_column_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """pyarrow raises an error if the whole group is read at once, but returns the remaining rows in batches."""
     plain = parquet.ParquetFile.iter_batches
 
@@ -71,7 +71,7 @@ def test_rows_that_a_damaged_column_does_not_have_are_missed(tmp_path: Path, mon
     assert (rows, len(skipped)) == (200, 1)
 
 
-def test_a_file_without_an_end(tmp_path: Path) -> None:
+def test_a_truncated_file_is_reported(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     (tmp_path / "b.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:500])
     with pytest.raises(DataError, match=r"'b\.parquet' cannot be read as Parquet"):
@@ -81,7 +81,7 @@ def test_a_file_without_an_end(tmp_path: Path) -> None:
     assert "'b.parquet' cannot be read as Parquet" in skipped[0]
 
 
-def test_a_footer_with_a_wrong_byte_brings_no_process_down(tmp_path: Path) -> None:
+def test_a_corrupt_footer_does_not_crash_the_process(tmp_path: Path) -> None:
     """pyarrow crashes when it computes the size of a column whose levels and counts disagree."""
     parquet.write_table(pa.table({"t": ["a", "b"]}), path := tmp_path / "a.parquet", store_schema=False)
     sound = path.read_bytes()
@@ -93,7 +93,7 @@ def test_a_footer_with_a_wrong_byte_brings_no_process_down(tmp_path: Path) -> No
     assert read > 0
 
 
-def test_a_name_that_is_no_text(tmp_path: Path) -> None:
+def test_a_name_that_is_not_text_is_refused(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"weight": [1.5]}), path := tmp_path / "a.parquet", store_schema=False)
     path.write_bytes(path.read_bytes().replace(b"weight", b"\xffeight"))
     for read in (mercer.data.open, mercer.data.read_table):
@@ -101,7 +101,7 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
             read(path)
 
 
-def test_a_file_of_no_bytes_is_named(tmp_path: Path) -> None:
+def test_an_empty_file_is_named(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     (tmp_path / "b.parquet").touch()
     with pytest.raises(DataError, match=r"'b\.parquet' is empty"):
@@ -110,7 +110,7 @@ def test_a_file_of_no_bytes_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pickled", [False, True])
-def test_a_file_that_changes_between_passes(tmp_path: Path, pickled: bool) -> None:
+def test_a_file_changed_between_passes_is_noticed(tmp_path: Path, pickled: bool) -> None:
     parquet.write_table(TABLE, path := tmp_path / "a.parquet")
     source = mercer.data.open(path, target="y")
     pieces = list(source.pieces())
@@ -125,7 +125,7 @@ def test_a_file_that_changes_between_passes(tmp_path: Path, pickled: bool) -> No
         list(pieces[0].chunks([]))
 
 
-def test_a_file_that_is_written_again_with_as_many_bytes(tmp_path: Path) -> None:
+def test_a_file_rewritten_with_the_same_size_is_noticed(tmp_path: Path) -> None:
     parquet.write_table(TABLE, path := tmp_path / "a.parquet")
     source = mercer.data.open(path, target="y")
     before = source.identity
@@ -135,7 +135,7 @@ def test_a_file_that_is_written_again_with_as_many_bytes(tmp_path: Path) -> None
     assert mercer.data.open(path, target="y").identity != before
 
 
-def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
+def test_a_file_changed_during_reading_is_noticed(tmp_path: Path) -> None:
     parquet.write_table(TABLE, path := tmp_path / "a.parquet", row_group_size=100)
     chunks = iter(mercer.data.open(path, target="y"))
     next(chunks)
@@ -144,7 +144,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
         list(chunks)
 
 
-def test_a_large_row_group_is_never_in_memory_at_once(tmp_path: Path) -> None:
+def test_a_large_row_group_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
     table = pa.table({"x": RANDOM.normal(size=2_000_000), "y": np.zeros(2_000_000)})
     parquet.write_table(table, tmp_path / "a.parquet", row_group_size=1 << 22, compression="none", use_dictionary=False)
     size = table.nbytes
@@ -166,7 +166,7 @@ def test_other_types_in_another_file_are_named_unless_they_are_numbers_too(tmp_p
         _ = mercer.data.open(tmp_path, target="y").layout  # type: ignore[attr-defined]
 
 
-def test_columns_that_only_some_files_have(tmp_path: Path) -> None:
+def test_columns_that_only_some_files_have_are_reported(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     parquet.write_table(TABLE.drop_columns("y"), tmp_path / "b.parquet")
     with pytest.raises(DataError, match=r"'b\.parquet' has no column 'y', unlike 'a\.parquet'"):
@@ -216,7 +216,7 @@ def test_long_texts_make_chunks_of_few_rows(tmp_path: Path) -> None:
     assert max(chunk.X.nbytes for chunk in chunks) < 1.1 * CHUNK_BYTES
 
 
-def test_a_column_that_the_first_file_lacks(tmp_path: Path) -> None:
+def test_a_column_absent_from_the_first_file(tmp_path: Path) -> None:
     parquet.write_table(TABLE.drop_columns("y"), tmp_path / "a.parquet")
     parquet.write_table(TABLE, tmp_path / "b.parquet")
     with pytest.raises(ColumnMismatchError, match=r"'a\.parquet': There is no column 'y'"):

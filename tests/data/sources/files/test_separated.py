@@ -39,7 +39,7 @@ def written(folder: Path, header: str, rows: list[str]) -> Path:
         ("2024-01-01", pa.string()),
     ],
 )
-def test_the_type_of_a_column_is_that_of_all_its_values(tmp_path: Path, late: str, kind: Any, block: int) -> None:
+def test_the_type_of_a_column_follows_from_all_its_values(tmp_path: Path, late: str, kind: Any, block: int) -> None:
     path = written(tmp_path, "x,y", [f"{i},0" for i in range(99)] + [f"{late},1"])
     X, _ = table_of(open_source(path, target="y", block_bytes=block))
     assert X.schema.field("x").type == kind
@@ -47,7 +47,7 @@ def test_the_type_of_a_column_is_that_of_all_its_values(tmp_path: Path, late: st
 
 
 @pytest.mark.parametrize("block", [16, 1 << 20])
-def test_dates_truth_values_and_nothing(tmp_path: Path, block: int) -> None:
+def test_dates_truth_values_and_empty_columns(tmp_path: Path, block: int) -> None:
     rows = [f"2024-05-{1 + i % 30:02}{' 10:00:00' if i == 90 else ''},{'true' if i else 'false'},,1" for i in range(99)]
     X, _ = table_of(open_source(written(tmp_path, "d,b,n,y", rows), target="y", block_bytes=block))
     assert X.schema.types == [pa.timestamp("s"), pa.bool_(), pa.float64()]
@@ -70,7 +70,7 @@ def test_blank_lines_count_as_lines(tmp_path: Path) -> None:
         table_of(open_source(path, target="y"))
 
 
-def test_a_value_that_is_not_what_the_caller_says(tmp_path: Path) -> None:
+def test_a_value_that_contradicts_its_declared_type_is_named(tmp_path: Path) -> None:
     path = written(tmp_path, "x,y", [f"{'many' if i in (50, 51) else i},0" for i in range(99)])
     schema = Schema((Column("x", Kind.NUMBER),))
     with pytest.raises(DataError, match=r"Line 52 of 'a\.csv': 'x' is 'many', which is not a value of the type double"):
@@ -82,7 +82,7 @@ def test_a_value_that_is_not_what_the_caller_says(tmp_path: Path) -> None:
         open_source(path, schema=Schema((Column("z", Kind.NUMBER),)))
 
 
-def test_what_the_caller_says_about_columns(tmp_path: Path) -> None:
+def test_declared_columns_are_used(tmp_path: Path) -> None:
     path = written(tmp_path, "zip,n,y", ["01234,-1,0", "56789,5,1"])
     reading = Reading(held={"zip": "category"}, missing=("-1",), kinds={"n": Kind.COUNT})
     X, _ = table_of(open_source(path, target="y", reading=reading))
@@ -104,7 +104,7 @@ def test_fields_over_several_lines_are_one_piece(tmp_path: Path) -> None:
     assert skipped == ["A line of 'a.csv' has 2 fields, but others have 3: '1,2'."]
 
 
-def test_a_value_that_is_not_what_the_caller_says_in_a_file_that_is_not_cut(tmp_path: Path) -> None:
+def test_a_value_that_contradicts_its_declared_type_in_a_file_read_as_one_piece_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('x,t,y\n1,"a\nb",0\nabc,"c\nd",1\n')
     source = open_source(path, target="y", reading=Reading(held={"x": "number"}))
@@ -112,7 +112,7 @@ def test_a_value_that_is_not_what_the_caller_says_in_a_file_that_is_not_cut(tmp_
         list(source)
 
 
-def test_quotation_marks_that_quote_nothing(tmp_path: Path) -> None:
+def test_quotation_marks_inside_a_field_are_text(tmp_path: Path) -> None:
     rows = [f'{i},5" pipe,0' for i in range(50)]
     X, _ = table_of(open_source(written(tmp_path, "x,t,y", rows), target="y"))
     assert X["t"].to_pylist() == ['5" pipe'] * 50
@@ -127,7 +127,7 @@ def test_quoted_fields_without_lines_in_them_are_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8-sig", "utf-16"])
-def test_encodings(tmp_path: Path, encoding: str) -> None:
+def test_encodings_are_recognised(tmp_path: Path, encoding: str) -> None:
     text = "straße,y\n" + "".join(f"weg {i} ü,{i % 2}\n" for i in range(50))
     (tmp_path / "a.csv").write_bytes(text.encode(encoding))
     reading = Reading(encoding="latin-1") if encoding == "latin-1" else None
@@ -138,7 +138,7 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
             table_of(open_source(tmp_path / "a.csv", target="y", reading=Reading(encoding="utf-8")))
 
 
-def test_files_without_rows_and_files_without_anything(tmp_path: Path) -> None:
+def test_files_without_rows_and_empty_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     (tmp_path / "b.csv").write_text("x,y\n")
     assert table_of(open_source(tmp_path, target="y"))[0].num_rows == 1
@@ -159,18 +159,18 @@ def test_columns_of_files_and_types_across_files(tmp_path: Path) -> None:
         open_source(tmp_path, target="y")
 
 
-def test_names_that_occur_twice(tmp_path: Path) -> None:
+def test_duplicate_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="There are several columns 'x'"):
         open_source(written(tmp_path, "x,x,y", ["1,2,3"]))
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
-def test_ends_of_lines(tmp_path: Path, end: str) -> None:
+def test_all_line_endings_are_read(tmp_path: Path, end: str) -> None:
     (tmp_path / "a.csv").write_bytes(end.join(["x,y", "1,2", "3,4", ""]).encode())
     assert table_of(open_source(tmp_path / "a.csv", target="y"))[0].to_pydict() == {"x": [1, 3]}
 
 
-def test_a_file_that_changes_between_passes(tmp_path: Path) -> None:
+def test_a_file_changed_between_passes_is_noticed(tmp_path: Path) -> None:
     path = written(tmp_path, "x,y", ["1,2", "3,4"])
     source = open_source(path, target="y")
     table_of(source)
@@ -180,7 +180,7 @@ def test_a_file_that_changes_between_passes(tmp_path: Path) -> None:
         table_of(source)
 
 
-def test_rows_are_counted_by_the_first_look(tmp_path: Path) -> None:
+def test_rows_are_counted_in_the_first_pass(tmp_path: Path) -> None:
     source = open_source(written(tmp_path, "x,y", ["1,2"] * 50), target="y")
     assert source.n_rows is None
     _ = source.schema
@@ -199,7 +199,7 @@ def test_numbers_in_one_file_and_words_in_another_are_named(tmp_path: Path) -> N
     assert [chunk.X["x"].to_pylist() for chunk in told] == [["1", "2"], ["abc", "2.5"]]
 
 
-def test_a_hexadecimal_number_goes_with_no_fraction_in_whatever_block(tmp_path: Path) -> None:
+def test_hexadecimal_numbers_and_fractions_do_not_mix_in_any_block(tmp_path: Path) -> None:
     path = written(tmp_path, "x,k", ["0x1F,0x10"] + ["7,1"] * 40 + ["2.5,2"])
     X, _ = table_of(open_source(path))
     assert (X["x"][0].as_py(), X["x"][-1].as_py()) == ("0x1F", "2.5")
@@ -216,7 +216,7 @@ def test_a_quotation_mark_in_a_field_does_not_hide_a_field_in_several_lines(tmp_
     assert X.to_pydict() == mercer.data.read_table(path).to_pydict()
 
 
-def test_what_looks_like_the_mark_of_an_encoding_is_a_letter_inside_a_file(tmp_path: Path) -> None:
+def test_a_byte_order_mark_inside_a_file_is_a_letter(tmp_path: Path) -> None:
     path = written(tmp_path, "x", ["\ufeff1"] * 40)
     X, _ = table_of(open_source(path))
     assert X["x"].to_pylist() == ["\ufeff1"] * 40
@@ -233,7 +233,7 @@ def test_a_ragged_line_is_named_or_left_out_whatever_ends_it(tmp_path: Path, end
 
 
 @pytest.mark.parametrize("moved", [True, False])
-def test_a_file_of_the_same_size_and_time_is_another(tmp_path: Path, moved: bool) -> None:
+def test_a_changed_file_of_the_same_size_and_time_is_noticed(tmp_path: Path, moved: bool) -> None:
     """Another file is moved to the path, or the file is overwritten."""
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,2\n3,4\n")

@@ -32,7 +32,7 @@ def read(source: Source) -> tuple[sparse.csr_matrix, np.ndarray, list[str]]:
 @pytest.mark.parametrize("zero_based", [True, False])
 @pytest.mark.parametrize("rows", [None, 7, 90])
 @pytest.mark.parametrize("compressed", [False, True])
-def test_the_same_as_scikit_learn(tmp_path: Path, zero_based: bool, rows: int | None, compressed: bool) -> None:
+def test_rows_agree_with_scikit_learn(tmp_path: Path, zero_based: bool, rows: int | None, compressed: bool) -> None:
     path = tmp_path / "a.svm"
     dump_svmlight_file(X, Y, str(path), zero_based=zero_based, comment="made of nothing", query_id=np.arange(200) // 9)
     expected, y = load_svmlight_file(str(path), n_features=40)
@@ -82,19 +82,19 @@ def test_a_column_twice_in_a_line_is_named_or_left_out(tmp_path: Path, line: str
     assert len(skipped) == 1
 
 
-def test_no_rows(tmp_path: Path) -> None:
+def test_files_without_rows_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("\n# nothing\n")
     with pytest.raises(EmptyDataError, match=r"There are no rows in 'a\.svm'"):
         open_source(tmp_path / "a.svm")
 
 
-def test_a_byte_order_mark_is_no_label(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_a_label(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_bytes("\ufeff1 1:2\n0 1:3\n".encode())
     assert open_source(tmp_path / "a.svm").head().y.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("column", ["4000000000", "99999999999999999999", "9" * 400])
-def test_a_column_number_beyond_measure_is_refused_before_there_are_names_for_all(tmp_path: Path, column: str) -> None:
+def test_a_huge_column_number_is_refused_before_names_are_made(tmp_path: Path, column: str) -> None:
     (path := tmp_path / "a.svm").write_text(f"1 1:2\n0 {column}:1\n")
     with pytest.raises(DataError, match=r"4,000,000,000, but at most|Line 2 of 'a\.svm' is not like"):
         open_source(path)
