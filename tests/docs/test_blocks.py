@@ -87,7 +87,7 @@ PAGE = """Text.
 x = 1
 ```
 
-    indented = "nobody supports what"
+    indented = "nobody knows what"
 
 - an item
 

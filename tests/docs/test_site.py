@@ -135,7 +135,7 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -
     """Build without running the scripts of tutorials and gallery, which other tests run."""
     pytest.importorskip("sphinx_gallery", reason="the site needs the extra docs")
     pytest.importorskip("furo", reason="the site needs the extra docs")
-    # pages are generated add_state their sources: a copy, so that two builds never meet
+    # pages are generated beside their sources: a copy, so that two builds never meet
     shutil.copytree(REPOSITORY / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("generated", "__pycache__"))
     for shown in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "bench", "src", "tests"):
         (tmp_path / shown).symlink_to(REPOSITORY / shown)
