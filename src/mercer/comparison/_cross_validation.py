@@ -27,8 +27,8 @@ from mercer.base.compared import INNER_FOLDS
 from mercer.comparison._entrants import Entrant
 from mercer.comparison._entry import ChosenParameter, Entry, Simplicity, assess_simplicity, measure_size
 from mercer.comparison._inner_search import InnerFolds, InnerSplitter, Tuned
-from mercer.comparison._paired import SIGNIFICANCE_LEVEL, holm, scores_by_unit, signals_by_unit
-from mercer.comparison._score_tests import score_difference
+from mercer.comparison._paired import SIGNIFICANCE_LEVEL, scores_by_unit, signals_by_unit
+from mercer.comparison._score_tests import baseline_differences
 from mercer.comparison._shared_features import SharedFeatures
 from mercer.comparison.time_limit import Budget, OutOfTime
 from mercer.data import Table
@@ -341,11 +341,8 @@ def _find_more_accurate(baseline: Entry, others: Sequence[Entry], task: Task, ov
     """Return the models with probabilities whose accuracy is significantly higher than that of the baseline."""
     able = [entry for entry in others if entry.probabilistic and not entry.failed]
     accuracy = next(metric for metric in task.metrics if metric.name == "accuracy")
-    found = [score_difference(entry, baseline, accuracy, overlap) for entry in able]
-    adjusted = holm([each.p for each in found])
-    return [
-        entry for entry, each, p in zip(able, found, adjusted, strict=True) if p < SIGNIFICANCE_LEVEL and each.mean > 0
-    ]
+    found = baseline_differences(able, baseline, accuracy, overlap)
+    return [entry for entry in able if found[entry.name].adjusted < SIGNIFICANCE_LEVEL and found[entry.name].mean > 0]
 
 
 #: called with the stage, the number of steps done, the total, and the name of the next step

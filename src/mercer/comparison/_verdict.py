@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from mercer.comparison._cross_validation import rank_entries
 from mercer.comparison._entry import MAX_EXPORT_TERMS
 from mercer.comparison._leaderboard import compare_with_best
 from mercer.comparison._paired import SIGNIFICANCE_LEVEL, Difference, holm, overlap_of
-from mercer.comparison._score_tests import score_difference
+from mercer.comparison._score_tests import baseline_differences, score_difference
 from mercer.comparison.pairs import uses_products
 from mercer.decision.reliability import CALIBRATION_ADVICE
 from mercer.report.wording import add_unit, format_plain, join_words
@@ -124,7 +124,8 @@ def make_verdict(comparison: Comparison) -> Verdict:
             or drop_impossible(_find_near(comparison, metric, _margin(comparison, top)))
             or within
         )
-    able = [entry for entry in within if _beats_baseline(comparison, metric, entry, baseline)]
+    gains = {} if baseline is None else baseline_differences(models, baseline, metric, overlap_of(comparison.splits))
+    able = [entry for entry in within if _beats_baseline(comparison, entry, baseline, gains)]
     best = find_simplest(able) if able and math.isfinite(top.mean(metric.name)) else None
     deciding = _find_deciding_classifiers(comparison, models, baseline) if best is None else []
     if deciding:
@@ -163,12 +164,9 @@ def _find_deciding_classifiers(comparison: Comparison, models: list[Entry], base
         return []
     metric = comparison.metric("accuracy")
     plain = [entry for entry in models if not entry.probabilistic]
-    tests = [_difference(comparison, metric, entry, baseline) for entry in plain]
-    adjusted = holm([found.p for found in tests])
+    found = baseline_differences(plain, baseline, metric, overlap_of(comparison.splits))
     better = [
-        entry
-        for entry, found, p in zip(plain, tests, adjusted, strict=True)
-        if found.mean > 0 and p < SIGNIFICANCE_LEVEL
+        entry for entry in plain if found[entry.name].mean > 0 and found[entry.name].adjusted < SIGNIFICANCE_LEVEL
     ]
     better.sort(key=lambda entry: -entry.mean(metric.name))
     return [entry for entry in better if not _difference(comparison, metric, better[0], entry).p < SIGNIFICANCE_LEVEL]
@@ -256,12 +254,14 @@ def _least_gain(comparison: Comparison, metric: Metric, top: Entry, margin: floa
     return gain - margin * (gain - least) if math.isfinite(gain - least) and gain > least else -math.inf
 
 
-def _beats_baseline(comparison: Comparison, metric: Metric, entry: Entry, baseline: Entry | None) -> bool:
+def _beats_baseline(
+    comparison: Comparison, entry: Entry, baseline: Entry | None, differences: Mapping[str, Difference]
+) -> bool:
     """Return whether a model beats the baseline beyond chance; with a single split, whether it beats it."""
     if baseline is None or decides_better(comparison, entry, baseline):
         return True
-    found = _difference(comparison, metric, entry, baseline)
-    return found.mean > 0 and not found.p >= SIGNIFICANCE_LEVEL
+    found = differences[entry.name]
+    return found.mean > 0 and not found.adjusted >= SIGNIFICANCE_LEVEL
 
 
 def decides_better(comparison: Comparison, entry: Entry, baseline: Entry) -> bool:
@@ -438,7 +438,16 @@ def _no_recommendation(comparison: Comparison, metric: Metric, top: Entry, basel
     reference = comparison.reference
     if late:
         remedy = "Give more time (--time-limit), or fewer rows."
-    elif reference is not None and not reference.failed and _beats_baseline(comparison, metric, reference, baseline):
+    elif (
+        reference is not None
+        and not reference.failed
+        and _beats_baseline(
+            comparison,
+            reference,
+            baseline,
+            baseline_differences([reference], baseline, metric, overlap_of(comparison.splits)),
+        )
+    ):
         remedy = (
             "The reference does beat it, so the columns are related to the target: transformed columns, or products of "
             "them, may help."
