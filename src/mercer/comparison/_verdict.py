@@ -41,6 +41,8 @@ VERDICT_ROUNDING = 1e-10
 MAX_SIZE_RATIO = 10.0
 #: models listed in a sentence
 MAX_NAMED_MODELS = 3
+#: the models that the simplest is chosen from, in sentences
+WITHIN_CHANCE = "within chance of the best score"
 RULE = (
     "The simplest model within chance of the best score is recommended: of the models that are not worse beyond "
     f"chance and give up at most {MAX_GAIN_SHARE:.0%} of the gain over the baseline or one standard error of the "
@@ -118,6 +120,7 @@ def make_verdict(comparison: Comparison) -> Verdict:
     top = models[0]
     within = find_within_chance(comparison, metric)
     equal = tuple(within)
+    tests = compare_with_best(comparison) if comparison.done[0] is top else {}
     if not hasattr(comparison.task, "labels"):
         within = (
             drop_impossible(within)
@@ -138,7 +141,17 @@ def make_verdict(comparison: Comparison) -> Verdict:
     else:
         sentences = [
             _recommend(comparison, metric, best, baseline),
-            _explain_choice(comparison, metric, best, top, runner_up, able)
+            _explain_choice(
+                comparison,
+                metric,
+                best,
+                top,
+                runner_up,
+                able,
+                tests,
+                _describe_group(models, equal, within, tests),
+                has_errors=any(found.severity == "error" for found in problems),
+            )
             if best in equal or best is top or deciding
             else _explain_possible_choice(comparison, metric, best, top),
             *_describe_doubts(comparison, metric, best, baseline),
@@ -320,28 +333,80 @@ def _recommend(comparison: Comparison, metric: Metric, best: Entry, baseline: En
     return f"{sentence}."
 
 
-def _explain_choice(
-    comparison: Comparison, metric: Metric, best: Entry, top: Entry, runner_up: Entry | None, able: list[Entry]
+def _describe_group(
+    models: Sequence[Entry], equal: Sequence[Entry], within: Sequence[Entry], tests: Mapping[str, Difference]
 ) -> str:
-    """Return why a model is recommended instead of, or as, the one with the best score."""
+    """Return the group of models that the simplest was chosen from, in words that agree with the table of differences.
+
+    `equal` are the models within chance and near the best score, `within` those of them with possible predictions. The
+    table has models that are not worse beyond chance, but too far behind.
+    """
+    behind = any(
+        entry not in equal and entry.name in tests and tests[entry.name].adjusted >= SIGNIFICANCE_LEVEL
+        for entry in models
+    )
+    near = f"{WITHIN_CHANCE} and near it" if behind else WITHIN_CHANCE
+    return f"{near} whose predictions are all possible" if len(within) < len(equal) else near
+
+
+def _is_beyond_chance(found: Difference | None) -> bool:
+    """Return whether the table of differences calls a model worse than the best beyond chance."""
+    return found is not None and (
+        found.mean == math.inf if math.isnan(found.adjusted) else found.adjusted < SIGNIFICANCE_LEVEL
+    )
+
+
+def _explain_choice(
+    comparison: Comparison,
+    metric: Metric,
+    best: Entry,
+    top: Entry,
+    runner_up: Entry | None,
+    able: list[Entry],
+    tests: Mapping[str, Difference],
+    group: str,
+    *,
+    has_errors: bool,
+) -> str:
+    """Return why a model is recommended instead of, or as, the one with the best score.
+
+    `tests` are the differences from the best score, and `group` describes the models within chance. Of models that are
+    worse beyond chance but are in this group, it says that they give up little. If there are errors, such as columns
+    that reveal the target, models that are about as good are not named.
+    """
     others = [entry for entry in able if entry is not best]
+    little = f"at most {TRIFLING_GAIN_SHARE:.0%} of the gain over the baseline"
     if best is not top:
-        which = f"It is the simplest of the {len(able)} models" if others else "It is the only model"
         figures = format_apart(top.mean(metric.name), best.mean(metric.name), unit_of(comparison, metric))
         scores = f"({metric.heading} {figures})"
+        if _is_beyond_chance(tests.get(best.name)) and top in able:
+            return (
+                f"{top.name} has the best score {scores}, beyond chance, but {best.name} gives up {little} and is "
+                f"simpler: {_merits(best, top)}."
+            )
+        level = [entry for entry in able if not _is_beyond_chance(tests.get(entry.name))]
+        which = f"It is the simplest of the {len(level)} models" if len(level) > 1 else "It is the only model"
         if top not in able and not top.impossible:
             return (
-                f"{which} within chance of the best score that beats the baseline beyond chance; {top.name}, which "
-                f"has the best score {scores}, does not."
+                f"{which} {group} that beats the baseline beyond chance; {top.name}, which has the best score "
+                f"{scores}, does not."
             )
-        return f"{which} within chance of the best score, which {top.name} has {scores}: {_merits(best, top)}."
-    if runner_up is None:
+        if group != WITHIN_CHANCE:
+            return f"{which} {group}: {_merits(best, top)}. {top.name} has the best score {scores}."
+        return f"{which} {group}, which {top.name} has {scores}: {_merits(best, top)}."
+    if runner_up is None or (others and has_errors):
         return ""
     if others:
-        return (
-            f"It has the best score; {join_models([entry.name for entry in others])} may be about as good, and "
-            f"{'are' if len(others) > 1 else 'is'} not simpler."
-        )
+        worse = [entry.name for entry in others if _is_beyond_chance(tests.get(entry.name))]
+        alike = [entry.name for entry in others if entry.name not in worse]
+        parts = []
+        if alike:
+            are = "are" if len(alike) > 1 else "is"
+            parts.append(f"{join_models(alike)} may be about as good, and {are} not simpler")
+        if worse:
+            are, give = ("are", "give") if len(worse) > 1 else ("is", "gives")
+            parts.append(f"{join_models(worse)} {are} worse beyond chance, but {give} up {little}")
+        return f"It has the best score; {'; '.join(parts)}."
     score = runner_up.mean(metric.name)
     if math.isnan(score):
         return f"It has the best score; the runner-up, {runner_up.name}, has no {metric.heading}."
