@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 
 from mercer._errors import DataError, NotConvergedWarning, TargetLeakWarning
 from mercer._typing import Array
@@ -82,7 +83,7 @@ def cross_validate(
                     simplicity = assess_simplicity(trial.model, entrant.table.take_native(split[1][:1]))
                 trials.append(trial._replace(model=None))
             except Exception as problem:
-                failure = f"fold {number + 1}: {describe_problem(problem)}"
+                failure = f"fold {number + 1}: {_name_features(describe_problem(problem), entrant, split)}"
                 break
     if failure:
         return _make_failed_entry(entrant, task, splits, failure)
@@ -91,7 +92,22 @@ def cross_validate(
     stopped = [each for each in messages if isinstance(each, NotConvergedWarning | ConvergenceWarning)]
     notes = _summarize_warnings(each for each in messages if each not in stopped)
     entry = _make_entry(entrant, task, splits, units, trials, (*_describe_early_stop(entrant.model, stopped), *notes))
-    return replace(entry, **simplicity._asdict(), converged=not stopped)
+    named = tuple(_name_features(note, entrant, splits[0]) for note in entry.notes)
+    return replace(entry, **simplicity._asdict(), converged=not stopped, notes=named)
+
+
+def _name_features(message: str, entrant: Entrant, split: Split) -> str:
+    """Replace 'x0', 'x1', … in the message of a model by the names of its features, which a pipeline gives it."""
+    if not isinstance(entrant.model, Pipeline) or not re.search(r"'x\d+'", message):
+        return message
+    try:
+        steps = clone(entrant.model[:-1]).fit(entrant.table.take_native(split[0]))
+        names = [str(name) for name in steps.get_feature_names_out()]
+    except Exception:  # features without names
+        return message
+    return re.sub(
+        r"'x(\d+)'", lambda found: repr(names[int(found[1])]) if int(found[1]) < len(names) else found[0], message
+    )
 
 
 def run_trial(
@@ -212,13 +228,14 @@ def _describe_early_stop(model: Any, warned: Sequence[Warning | str]) -> list[st
     if not warned:
         return []
     evidence = re.split(r"[.;] (?=[A-Z])|\n", str(warned[0]).strip())[0].rstrip(".")
+    evidence = re.sub(r"(\d+) iteration\(s\)", lambda found: format_count(int(found[1]), "iteration"), evidence)
     limits = [
         value for name, value in model.get_params().items() if name.endswith("max_iter") and isinstance(value, int)
     ]
     more = f"max_iter={10 * max(limits)}" if limits else "a larger max_iter"
     sentence = (
-        f"stopped before its optimum ({evidence}), so that its score may be too low. Allow more steps: {more} in "
-        f"Python, --set {more if limits else 'max_iter=10000'} in `mercer fit`."
+        f"stopped before its optimum ({evidence}), so that its score may be worse than it could be. Allow more "
+        f"steps: {more} in Python, --set {more if limits else 'max_iter=10000'} in `mercer fit`."
     )
     return [sentence]
 

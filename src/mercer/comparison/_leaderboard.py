@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
 
 
+#: share of other scores below which a score is 0 but for rounding
+VERDICT_ROUNDING = 1e-10
+
+
 def make_leaderboard(comparison: Comparison) -> Grid:
     """Return a table of the main measures with their intervals, seconds and bytes, and the notes."""
     metrics = [metric for metric in comparison.task.metrics if metric.shown]
@@ -38,7 +42,7 @@ def make_leaderboard(comparison: Comparison) -> Grid:
     rows = tuple(
         (
             marked_name(entry),
-            *(_format_margin(metric.form, comparison.interval(entry.name, metric.name)) for metric in metrics),
+            *(_format_interval(comparison, entry, metric) for metric in metrics),
             *([_format_calibration(entry)] if calibrated else []),
             Seconds(entry.fit_seconds),
             Seconds(entry.predict_seconds),
@@ -106,6 +110,15 @@ def _record(comparison: Comparison, entry: Entry) -> dict[str, Any]:
         "converged": entry.converged,
         "notes": "; ".join(entry.notes),
     }
+
+
+def _format_interval(comparison: Comparison, entry: Entry, metric: Metric) -> Cell:
+    """Format a score with its margin; ends that are 0 but for rounding, compared with the other models, as 0."""
+    found = comparison.interval(entry.name, metric.name)
+    means = [abs(each.mean(metric.name)) for each in list_entries(comparison)]
+    scale = max((mean for mean in means if math.isfinite(mean)), default=0.0)
+    rounded = Interval(*(0.0 if abs(each) < VERDICT_ROUNDING * scale else each for each in found))
+    return "0" if rounded == (0.0, 0.0, 0.0) else _format_margin(metric.form, rounded)
 
 
 def _format_margin(form: str, found: Interval) -> Cell:

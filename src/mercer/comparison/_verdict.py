@@ -12,7 +12,7 @@ from mercer.application.metrics import Metric
 from mercer.base.diagnosis import Finding
 from mercer.comparison._cross_validation import rank_entries
 from mercer.comparison._entry import MAX_EXPORT_TERMS
-from mercer.comparison._leaderboard import compare_with_best
+from mercer.comparison._leaderboard import VERDICT_ROUNDING, compare_with_best
 from mercer.comparison._paired import SIGNIFICANCE_LEVEL, Difference, holm, overlap_of
 from mercer.comparison._score_tests import baseline_differences, score_difference
 from mercer.comparison.pairs import uses_products
@@ -35,8 +35,6 @@ MAX_IMPOSSIBLE_SHARE = 0.01
 ONE_ERROR_P_VALUE = 0.32
 #: share of that gain that is negligible even if the difference is significant
 TRIFLING_GAIN_SHARE = 0.01
-#: share of the baseline's score below which a score is 0 but for rounding
-VERDICT_ROUNDING = 1e-10
 #: ratio of the bytes of a model to those of the smallest above which it is less simple
 MAX_SIZE_RATIO = 10.0
 #: models listed in a sentence
@@ -626,11 +624,12 @@ def _describe_pair(comparison: Comparison, generative: Entry, partner: Entry, p:
     p = found.p if p is None else p
     scores = format_apart(first.mean(metric.name), second.mean(metric.name), unit_of(comparison, metric))
     figures = f"{metric.heading} {scores}"
-    why = (
-        "a model of the columns needs fewer rows, and its assumptions do little harm here"
-        if ahead
-        else "there are enough rows to learn the boundary itself, and it assumes less about the columns"
-    )
+    if ahead:
+        why = ": a model of the columns needs fewer rows, and its assumptions do little harm here"
+    elif rows < comparison.table.n_columns:  # too few rows for this reason
+        why = ""
+    else:
+        why = ": there are enough rows to learn the boundary itself, and it assumes less about the columns"
     pair = f"Of the pair {generative.name} (generative) and {partner.name} (discriminative),"
     if found.mean == 0:
         return f"{pair} neither is ahead on {rows:,} training rows ({figures})."
@@ -639,4 +638,4 @@ def _describe_pair(comparison: Comparison, generative: Entry, partner: Entry, p:
             f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}), but not beyond chance: more rows, or "
             "more repeats, would show."
         )
-    return f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}): {why}."
+    return f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}){why}."
