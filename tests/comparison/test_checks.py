@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
+from mercer import GLM, LinearRegression, LogNormalRegressor, compare
 from mercer.application.task_choice import task_for
 from mercer.base.validation import Plan
 from mercer.comparison._checks_of_shape import box_m, variance_inflation
@@ -359,3 +360,39 @@ def test_variance_inflation_is_one_over_the_unexplained_share() -> None:
         others = np.column_stack([np.delete(X, j, axis=1), np.ones(50)])
         left = X[:, j] - others @ np.linalg.lstsq(others, X[:, j])[0]
         assert value == pytest.approx(X[:, j].var() / left.var())
+
+
+@pytest.mark.parametrize(
+    "model", [GLM("gamma", link="log"), GLM("inverse_gaussian", link="log"), LogNormalRegressor(alpha=0)]
+)
+def test_errors_that_grow_as_the_distribution_of_a_model_expects_are_not_reported(model: Any) -> None:
+    """Pearson residuals of the model have equal variances, residuals of least squares do not."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 2, size=(600, 1))
+    mean = np.exp(x[:, 0])
+    power = 3 if getattr(model, "family", "") == "inverse_gaussian" else 2
+    shape = mean ** (2 - power) * 4.0
+    y = rng.wald(mean, 4.0) if power == 3 else rng.gamma(shape, mean / shape)
+    assert "MRC207" not in codes(compare(x, y, models={"model": model}, task="amounts"))
+    found = compare(x, y, models={"line": LinearRegression()}, task="amounts")
+    (finding,) = [each for each in check_assumptions(found).findings if each.code == "MRC207"]
+    assert "log-normal models expect such errors" in finding.remedy
+    assert "GLM" not in finding.remedy
+
+
+def test_remedies_for_unequal_errors_are_options_of_the_command_line() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 2, size=(600, 1))
+    growing = np.exp(x[:, 0]) * rng.gamma(4.0, 0.25, size=600)
+    remedies = {}
+    for name, y, model in (
+        ("positive", growing, LinearRegression()),
+        ("signed", growing - 3, LinearRegression()),
+        ("own", growing, GLM("poisson", link="log")),
+    ):
+        task = "amounts" if name == "own" else "regression"
+        found = check_assumptions(compare(x, y, models={"model": model}, task=task)).findings
+        (remedies[name],) = [each.remedy for each in found if each.code == "MRC207"]
+    assert "--task amounts" in remedies["positive"]
+    assert remedies["signed"].startswith("Transform the target")
+    assert "--conformal" in remedies["own"]

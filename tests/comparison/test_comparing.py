@@ -307,3 +307,16 @@ def test_columns_without_variation_are_refused(empty: Any) -> None:
     frame = pd.DataFrame({"a": [empty] * 40, "b": [empty] * 40, "y": [0, 1] * 20})
     with pytest.raises(EmptyDataError, match=r"nothing to learn from: 'a' and 'b' have no values, or the same one"):
         compare(frame, "y")
+
+
+def test_notes_name_the_columns_of_the_table() -> None:
+    """A discriminant in a pipeline gets an array, whose columns have no names."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(80, 3)), columns=["age", "height", "weight"])
+    y = np.where(rng.random(80) < 0.5, "a", "b")
+    X.loc[y == "a", "weight"] = 1.0
+    X["sex"] = rng.choice(["f", "m"], size=80)
+    found = compare(X, y, models=["GaussianDiscriminant()"], cv=3)
+    notes = [note for entry in found.entries for note in entry.notes]
+    assert any("column 'weight' is collinear or constant there" in note for note in notes)
+    assert not any("'x2'" in note for note in notes)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 
-from mercer.comparison import Comparison
+from mercer import LinearRegression
+from mercer.comparison import Comparison, compare
 from mercer.report.page.limits import PageLimits
 from mercer.report.page.tables import table_html
 
@@ -66,3 +69,16 @@ def test_the_leaderboard_is_a_frame(five: Comparison, library: str | None) -> No
     assert {"log_loss", "log_loss_low", "auc_high", "brier", "calibration_error", "size_bytes"} <= set(
         frame.columns if library != "pyarrow" else frame.column_names
     )
+
+
+def test_scores_that_are_rounding_are_zero() -> None:
+    """The share explained by the baseline is 5e-17, and the error of least squares 1e-15."""
+    X = np.random.default_rng(0).normal(size=(60, 1))
+    found = compare(X, 3 * X[:, 0] + 1, models={"line": LinearRegression(), "guess": DummyRegressor()}, cv=3)
+    entries = [replace(each, by_unit={}) for each in found.entries]
+    tiny = {**entries[1].scores, "explained": np.array([4.762e-17, 1e-17, -1e-17])}
+    board = replace(found, entries=(entries[0], replace(entries[1], scores=tiny))).leaderboard()
+    line, guess = board.written()
+    place = [field.heading for field in board.fields].index("share explained")
+    assert line[1] == "0"
+    assert guess[place] == "0"

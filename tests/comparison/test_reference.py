@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
+from mercer import LogisticRegression
 from mercer.application.task_choice import task_for
 from mercer.base import Question
 from mercer.comparison import compare
@@ -27,6 +29,18 @@ X = pd.DataFrame(
     }
 )
 CLASSES = np.where((X["colour"] == "red") ^ (X["amount"].fillna(0) > 0), "yes", "no")
+
+
+def test_a_missing_reference_is_noted_with_the_reason() -> None:
+    numbers = RNG.normal(size=(120, 2))
+    many = compare(numbers, np.arange(120) % 60, models=["GaussianNB"], cv=2, reference=True, task="classification")
+    assert many.reference is None
+    assert "There is no reference: there are 60 classes, and it takes part for up to 50." in many.notes
+    sparse = csr_matrix(np.abs(numbers))
+    rare = compare(sparse, np.arange(120) % 2, models=[LogisticRegression()], cv=2, reference=True)
+    assert "There is no reference: gradient-boosted trees of scikit-learn do not accept sparse features." in rare.notes
+    without = compare(sparse, np.arange(120) % 2, models=[LogisticRegression()], cv=2)
+    assert not any("reference" in note for note in without.notes)
 
 
 def test_the_reference_learns_from_gaps_categories_dates_and_words() -> None:

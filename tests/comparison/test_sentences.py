@@ -10,6 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from mercer import LogisticRegression
 from mercer.comparison import Comparison, compare
+from mercer.data import Table
 from tests.comparison.test_verdict import reached
 
 X, Y = load_iris(return_X_y=True)
@@ -61,3 +62,12 @@ def test_an_untested_difference_is_not_reported_as_a_finding(five: Comparison) -
     infinite = replace(reached(five, "nb", [0.4, np.inf, 0.3]), kind="generative", partner="lr")
     ahead = replace(five, entries=(replace(best, scores=reached(five, "", [0.2, 0.3, 0.25]).scores), infinite))
     assert "(log loss 0.250 against inf): there are enough rows" in ahead.sentences()[-1]
+
+
+def test_fewer_rows_than_columns_are_not_called_enough(five: Comparison) -> None:
+    best = replace(reached(five, "lr", [0.20, 0.21, 0.22]), kind="discriminative")
+    worse = replace(reached(five, "nb", [0.90, 0.91, 0.92]), kind="generative", partner="lr")
+    found = replace(five, entries=(best, worse))
+    assert "there are enough rows to learn the boundary itself" in found.sentences()[-1]
+    wide = replace(found, table=Table.of(np.zeros((150, 101))))
+    assert wide.sentences()[-1].endswith("lr is ahead on 100 training rows (log loss 0.210 against 0.910).")

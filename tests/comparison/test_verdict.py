@@ -12,6 +12,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.naive_bayes import GaussianNB
 
 from mercer import LinearRegression, Ridge
+from mercer.base.diagnosis import Finding
 from mercer.comparison import Comparison, Entry, compare
 from mercer.comparison._verdict import find_within_chance
 from mercer.comparison._view import View
@@ -296,3 +297,67 @@ def test_a_negligible_difference_does_not_justify_a_complex_model(five: Comparis
     noisy = reached(five, "noisy", [0.35, 0.10, 0.45], additive=False)
     level = reached(five, "level", [0.37, 0.36, 0.38])
     assert replace(five, entries=(noisy, level, guess)).verdict().best is level
+
+
+def test_a_model_that_is_worse_beyond_chance_is_not_called_about_as_good(five: Comparison) -> None:
+    """The sentence agrees with the table of differences where a model gives up less than 1 % of the gain."""
+    guess = reached(five, "guess", [0.85, 0.86, 0.87], kind="baseline")
+    best = reached(five, "best", [0.2000, 0.2100, 0.2200])
+    close = reached(five, "close", [0.2010, 0.2110, 0.22101])  # always by 0.001
+    level = reached(five, "level", [0.2100, 0.1990, 0.2230])
+    found = replace(five, entries=(best, close, guess))
+    assert found.differences().rows[0][-1] == "yes"
+    assert found.verdict().best is best
+    assert found.verdict().sentences[1] == (
+        "It has the best score; close is worse beyond chance, but gives up at most 1% of the gain over the baseline."
+    )
+    both = replace(five, entries=(best, level, close, guess))
+    assert [row[-1] for row in both.differences().rows] == ["no", "yes", "yes"]
+    assert both.verdict().sentences[1] == (
+        "It has the best score; level may be about as good, and is not simpler; close is worse beyond chance, but "
+        "gives up at most 1% of the gain over the baseline."
+    )
+    tangled = replace(best, additive=False)
+    assert replace(five, entries=(tangled, close, guess)).verdict().sentences[1] == (
+        "best has the best score (log loss 0.210 against 0.211), beyond chance, but close gives up at most 1% of the "
+        "gain over the baseline and is simpler: its predictions are explained exactly."
+    )
+
+
+def test_models_about_as_good_are_not_named_where_columns_reveal_the_target(five: Comparison) -> None:
+    best, level = reached(five, "best", [0.200, 0.210, 0.220]), reached(five, "level", [0.21, 0.199, 0.223])
+    found = replace(five, entries=(best, level))
+    found._problems = [Finding("MRC103", "error", "petal reveals the target.", "Leave it out.", columns=("petal",))]
+    assert found.verdict().best is best
+    assert not any("about as good" in sentence for sentence in found.verdict().sentences)
+
+
+def test_the_models_that_the_simplest_is_chosen_from_are_described_as_in_the_table(five: Comparison) -> None:
+    """Models with impossible predictions, and those too far behind, are within chance of the table of differences."""
+    rng = np.random.default_rng(0)
+    numbers = compare(rng.normal(size=(40, 2)), rng.normal(size=40), models=REGRESSORS, cv=3)
+
+    def reached_numbers(name: str, losses: list[float], **what: Any) -> Entry:
+        scores = {metric.name: np.array(losses) for metric in numbers.task.metrics}
+        settings = {"additive": True, "obstacle": None, "impossible": 0, "by_unit": {}, "signal": {}, **what}
+        return replace(numbers.entry("ridge"), name=name, scores=scores, **settings)
+
+    guess = reached_numbers("guess", [0.85, 0.86, 0.87], kind="baseline")
+    top = reached_numbers("top", [0.20, 0.30, 0.25], impossible=3)
+    level = reached_numbers("level", [0.21, 0.29, 0.26], impossible=2)
+    possible = reached_numbers("possible", [0.24, 0.28, 0.26])
+    verdict = replace(numbers, entries=(top, level, possible, guess)).verdict()
+    assert verdict.best is possible
+    assert verdict.sentences[1] == (
+        "It is the only model within chance of the best score whose predictions are all possible: all of its "
+        "predictions are possible. top has the best score (RMSE 0.250 against 0.260)."
+    )
+    best = reached(five, "best", [0.20, 0.30, 0.25], additive=False)
+    near = reached(five, "near", [0.22, 0.31, 0.28])
+    erratic = reached(five, "erratic", [0.20, 0.9, 0.35])
+    guess = reached(five, "guess", [0.80, 0.90, 0.85], kind="baseline")
+    found = replace(five, entries=(best, near, erratic, guess))
+    assert [row[-1] for row in found.differences().rows] == ["no", "no", "yes"]
+    assert (
+        "the simplest of the 2 models within chance of the best score and near it: its" in found.verdict().sentences[1]
+    )

@@ -9,10 +9,13 @@ import numpy as np
 
 from mercer._errors import TooManyColumnsError
 from mercer._typing import Array
+from mercer.base.pipelines import predicting_step
 from mercer.comparison._check_result import CheckResult, CheckSkipped
 from mercer.comparison._entry import Entry
 from mercer.comparison._paired import holm
 from mercer.comparison._view import View
+from mercer.families import Family
+from mercer.linear_model import LogNormalRegressor
 from mercer.report.wording import format_p_value, join_words
 
 #: variance inflation above which a column is nearly a combination of others
@@ -288,7 +291,11 @@ def check_dependence(view: View) -> Iterator[CheckResult]:
 
 
 def check_equal_variance(view: View) -> Iterator[CheckResult]:
-    """Report residuals whose spread depends on the prediction (Breusch and Pagan's test)."""
+    """Report residuals whose spread depends on the prediction (Breusch and Pagan's test).
+
+    If the model has a variance function, as a gamma GLM has, its residuals are divided by the standard deviation of
+    that function (Pearson residuals).
+    """
     from scipy.stats import chi2
 
     if (best := _best_for_task(view, "regression") or _best_for_task(view, "amounts")) is None:
@@ -296,13 +303,47 @@ def check_equal_variance(view: View) -> Iterator[CheckResult]:
     predicted, y = view.held_out(best)
     if len(y) < 20 or np.ptp(predicted) == 0:
         return
-    squares = (y - predicted) ** 2
+    variance = _variance_of_mean(view.fitted(best), predicted)
+    squares = (y - predicted) ** 2 / (1.0 if variance is None else variance)
     r = np.corrcoef(predicted, squares)[0, 1] if squares.std() > 0 else 0.0
     p = float(chi2.sf(len(y) * r**2, 1))  # Koenker's form, which does not assume normal residuals
     if p < ASSUMPTION_LEVEL and abs(r) > 0.1:
         way = "grows" if r > 0 else "shrinks"
+        beyond = "" if variance is None else ", beyond what its distribution allows"
         yield CheckResult(
-            f"The spread of the errors of {best.name} {way} with the prediction (Breusch–Pagan, {format_p_value(p)}).",
-            "Model the logarithm of the target or use GLM('gamma'); for intervals use robust standard errors "
-            "(covariance='HC3').",
+            f"The spread of the errors of {best.name} {way} with the prediction{beyond} (Breusch–Pagan, "
+            f"{format_p_value(p)}).",
+            _suggest_variance(view, has_variance=variance is not None),
         )
+
+
+def _variance_of_mean(model: Any, mean: Array) -> Array | None:
+    """Return the variance that a fitted regression model expects for each mean, up to a factor; None if it is equal."""
+    model = predicting_step(model)
+    model = getattr(model, "regressor_", model)
+    if isinstance(model, LogNormalRegressor):
+        variance = mean**2
+    elif isinstance(family := getattr(model, "family_", None), Family):
+        variance = family.unit_variance(mean)
+    else:
+        return None
+    usable = np.isfinite(variance).all() and (variance > 0).all() and np.ptp(variance) > 0
+    return np.asarray(variance) if usable else None
+
+
+def _suggest_variance(view: View, *, has_variance: bool) -> str:
+    """Return the remedy for errors of unequal spread, in options of the command line."""
+    if has_variance:
+        return (
+            "Prefer intervals from held-out rows (mercer fit --conformal 0.9, in Python ConformalRegressor) to those "
+            "of its distribution."
+        )
+    intervals = "Intervals that assume equal errors are too narrow where the errors are large."
+    if view.comparison.task.name == "amounts":
+        return f"Gamma and log-normal models expect such errors; the table of scores has them. {intervals}"
+    if (np.asarray(view.comparison.task.truth) > 0).all():
+        return (
+            "Compare again as positive amounts (--task amounts, in Python task='amounts'): gamma and log-normal models "
+            f"expect such errors. {intervals}"
+        )
+    return f"Transform the target so that its errors are alike. {intervals}"

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 
 from mercer._errors import DataError, NotConvergedWarning, TargetLeakWarning
 from mercer._typing import Array
@@ -27,8 +28,8 @@ from mercer.base.compared import INNER_FOLDS
 from mercer.comparison._entrants import Entrant
 from mercer.comparison._entry import ChosenParameter, Entry, Simplicity, assess_simplicity, measure_size
 from mercer.comparison._inner_search import InnerFolds, InnerSplitter, Tuned
-from mercer.comparison._paired import SIGNIFICANCE_LEVEL, holm, scores_by_unit, signals_by_unit
-from mercer.comparison._score_tests import score_difference
+from mercer.comparison._paired import SIGNIFICANCE_LEVEL, scores_by_unit, signals_by_unit
+from mercer.comparison._score_tests import baseline_differences
 from mercer.comparison._shared_features import SharedFeatures
 from mercer.comparison.time_limit import Budget, OutOfTime
 from mercer.data import Table
@@ -82,7 +83,7 @@ def cross_validate(
                     simplicity = assess_simplicity(trial.model, entrant.table.take_native(split[1][:1]))
                 trials.append(trial._replace(model=None))
             except Exception as problem:
-                failure = f"fold {number + 1}: {describe_problem(problem)}"
+                failure = f"fold {number + 1}: {_name_features(describe_problem(problem), entrant, split)}"
                 break
     if failure:
         return _make_failed_entry(entrant, task, splits, failure)
@@ -91,7 +92,22 @@ def cross_validate(
     stopped = [each for each in messages if isinstance(each, NotConvergedWarning | ConvergenceWarning)]
     notes = _summarize_warnings(each for each in messages if each not in stopped)
     entry = _make_entry(entrant, task, splits, units, trials, (*_describe_early_stop(entrant.model, stopped), *notes))
-    return replace(entry, **simplicity._asdict(), converged=not stopped)
+    named = tuple(_name_features(note, entrant, splits[0]) for note in entry.notes)
+    return replace(entry, **simplicity._asdict(), converged=not stopped, notes=named)
+
+
+def _name_features(message: str, entrant: Entrant, split: Split) -> str:
+    """Replace 'x0', 'x1', … in the message of a model by the names of its features, which a pipeline gives it."""
+    if not isinstance(entrant.model, Pipeline) or not re.search(r"'x\d+'", message):
+        return message
+    try:
+        steps = clone(entrant.model[:-1]).fit(entrant.table.take_native(split[0]))
+        names = [str(name) for name in steps.get_feature_names_out()]
+    except Exception:  # features without names
+        return message
+    return re.sub(
+        r"'x(\d+)'", lambda found: repr(names[int(found[1])]) if int(found[1]) < len(names) else found[0], message
+    )
 
 
 def run_trial(
@@ -212,13 +228,14 @@ def _describe_early_stop(model: Any, warned: Sequence[Warning | str]) -> list[st
     if not warned:
         return []
     evidence = re.split(r"[.;] (?=[A-Z])|\n", str(warned[0]).strip())[0].rstrip(".")
+    evidence = re.sub(r"(\d+) iteration\(s\)", lambda found: format_count(int(found[1]), "iteration"), evidence)
     limits = [
         value for name, value in model.get_params().items() if name.endswith("max_iter") and isinstance(value, int)
     ]
     more = f"max_iter={10 * max(limits)}" if limits else "a larger max_iter"
     sentence = (
-        f"stopped before its optimum ({evidence}), so that its score may be too low. Allow more steps: {more} in "
-        f"Python, --set {more if limits else 'max_iter=10000'} in `mercer fit`."
+        f"stopped before its optimum ({evidence}), so that its score may be worse than it could be. Allow more "
+        f"steps: {more} in Python, --set {more if limits else 'max_iter=10000'} in `mercer fit`."
     )
     return [sentence]
 
@@ -341,11 +358,8 @@ def _find_more_accurate(baseline: Entry, others: Sequence[Entry], task: Task, ov
     """Return the models with probabilities whose accuracy is significantly higher than that of the baseline."""
     able = [entry for entry in others if entry.probabilistic and not entry.failed]
     accuracy = next(metric for metric in task.metrics if metric.name == "accuracy")
-    found = [score_difference(entry, baseline, accuracy, overlap) for entry in able]
-    adjusted = holm([each.p for each in found])
-    return [
-        entry for entry, each, p in zip(able, found, adjusted, strict=True) if p < SIGNIFICANCE_LEVEL and each.mean > 0
-    ]
+    found = baseline_differences(able, baseline, accuracy, overlap)
+    return [entry for entry in able if found[entry.name].adjusted < SIGNIFICANCE_LEVEL and found[entry.name].mean > 0]
 
 
 #: called with the stage, the number of steps done, the total, and the name of the next step

@@ -12,7 +12,7 @@ from mercer.application.metrics import Metric
 from mercer.application.tasks import ClassificationTask
 from mercer.comparison._named_models import REFERENCE_MARK, UNCONVERGED_MARK
 from mercer.comparison._paired import MIN_LOSS_RATIO, SIGNIFICANCE_LEVEL, Difference, Interval, holm, overlap_of
-from mercer.comparison._score_tests import score_difference
+from mercer.comparison._score_tests import baseline_differences, score_difference
 from mercer.data.frame_like import frame_like
 from mercer.report import Cell, Field, Grid
 from mercer.report.grid import EMPTY_CELL
@@ -21,6 +21,10 @@ from mercer.report.wording import PValue, Seconds, format_plain
 if TYPE_CHECKING:
     from mercer.comparison._entry import Entry
     from mercer.comparison.comparison import Comparison
+
+
+#: share of other scores below which a score is 0 but for rounding
+VERDICT_ROUNDING = 1e-10
 
 
 def make_leaderboard(comparison: Comparison) -> Grid:
@@ -38,7 +42,7 @@ def make_leaderboard(comparison: Comparison) -> Grid:
     rows = tuple(
         (
             marked_name(entry),
-            *(_format_margin(metric.form, comparison.interval(entry.name, metric.name)) for metric in metrics),
+            *(_format_interval(comparison, entry, metric) for metric in metrics),
             *([_format_calibration(entry)] if calibrated else []),
             Seconds(entry.fit_seconds),
             Seconds(entry.predict_seconds),
@@ -108,6 +112,15 @@ def _record(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     }
 
 
+def _format_interval(comparison: Comparison, entry: Entry, metric: Metric) -> Cell:
+    """Format a score with its margin; ends that are 0 but for rounding, compared with the other models, as 0."""
+    found = comparison.interval(entry.name, metric.name)
+    means = [abs(each.mean(metric.name)) for each in list_entries(comparison)]
+    scale = max((mean for mean in means if math.isfinite(mean)), default=0.0)
+    rounded = Interval(*(0.0 if abs(each) < VERDICT_ROUNDING * scale else each for each in found))
+    return "0" if rounded == (0.0, 0.0, 0.0) else _format_margin(metric.form, rounded)
+
+
 def _format_margin(form: str, found: Interval) -> Cell:
     """Format a mean and the margin of its interval with the same decimals; of unequal margins the larger one."""
     if math.isnan(found.low):
@@ -140,7 +153,9 @@ class Bytes(float):
 def compare_with_best(comparison: Comparison) -> dict[str, Difference]:
     """Return the difference from the best model for each other model, by the measure that models are ranked by.
 
-    If one of the two models does not have this measure, the next one that both have is used.
+    If one of the two models does not have this measure, the next one that both have is used. P-values are adjusted by
+    Holm for the number of models. A baseline is not one of them: it is tested against all models, as in the verdict
+    (`baseline_differences`).
     """
     best, *others = comparison.done
     overlap = overlap_of(comparison.splits)
@@ -148,10 +163,13 @@ def compare_with_best(comparison: Comparison) -> dict[str, Difference]:
     for entry in others:
         metric = shared_metric(comparison, best, entry)
         found[entry.name] = score_difference(best, entry, metric, overlap)
-    adjusted = holm([difference.p for difference in found.values()])
-    return {
-        name: difference._replace(adjusted=p) for (name, difference), p in zip(found.items(), adjusted, strict=True)
-    }
+        if entry.kind == "baseline" and best.kind != "baseline" and found[entry.name].mean > 0:
+            models = [each for each in comparison.done if each.kind != "baseline"]
+            found[entry.name] = baseline_differences(models, entry, metric, overlap)[best.name]
+    rivals = [name for name, difference in found.items() if math.isnan(difference.adjusted)]
+    for name, p in zip(rivals, holm([found[name].p for name in rivals]), strict=True):
+        found[name] = found[name]._replace(adjusted=p)
+    return found
 
 
 def shared_metric(comparison: Comparison, one: Entry, other: Entry) -> Metric:
@@ -177,14 +195,15 @@ def make_differences(comparison: Comparison) -> Grid:
     fields = (
         Field("model"),
         Field("by"),
-        *(Field(heading, ".3g") for heading in ("worse by", "from", "to", "p", "p (Holm)")),
+        *(Field(heading, ".3g") for heading in ("worse by", "from", "to", "p", "p (adjusted)")),
         Field("beyond chance"),
     )
     note = (
         "Paired t-tests of the held-out rows (of groups or blocks of time, where these split the rows), their "
-        f"p-values corrected for the number of tests (Holm 1979); beyond chance means below {SIGNIFICANCE_LEVEL}. "
+        f"p-values adjusted for the number of tests (Holm 1979); beyond chance means below {SIGNIFICANCE_LEVEL}. "
         "Against the baseline the covariance of targets and forecasts within splits is tested, too, and of losses "
-        f"that are at least {MIN_LOSS_RATIO:g} times as large the logarithms; the smallest p-value counts."
+        f"that are at least {MIN_LOSS_RATIO:g} times as large the logarithms; the smallest p-value counts. The p-value "
+        "against the baseline is adjusted for all models, with their correlations (Westfall and Young 1993)."
     )
     return Grid(f"Differences from the best score, that of {best.name}", fields, tuple(rows), (note,))
 

@@ -77,6 +77,17 @@ def make_reference(table: Table, task: Task) -> Entrant | None:
     return Entrant(f"{type(trees).__name__}{screened}", model, table, "reference")
 
 
+def explain_missing_reference(table: Table, task: Task) -> str:
+    """Return a sentence on why `make_reference` returns None for a table and a task."""
+    if table.library == "scipy":
+        why = "gradient-boosted trees of scikit-learn do not accept sparse features"
+    elif task.outputs > MAX_REFERENCE_CLASSES:
+        why = f"there are {task.outputs:,} classes, and it takes part for up to {MAX_REFERENCE_CLASSES}"
+    else:
+        why = "there are no columns that it can use"
+    return f"There is no reference: {why}."
+
+
 def _make_trees(task: Task, rows: int, columns: TreeColumns) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 

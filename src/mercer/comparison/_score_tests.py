@@ -7,8 +7,12 @@ Three tests find a difference, and the smallest p-value counts:
 2. For a model against a baseline, a test of whether forecasts and targets are related: their covariance within splits
    (`Entry.signal`) is 0 if the columns are uninformative. The first test loses power here, because estimation errors
    reduce the gain of a model. Forecasts depend on the targets of other splits, so that each pair of rows counts twice;
-   the variance is therefore doubled, which bounds this effect. The test is used only for a model with the better score.
+   the variance is therefore larger than that of independent rows (`SIGNAL_VARIANCE_FACTOR`). The test is used only for
+   a model with the better score.
 3. A t-test, by splits, of the logarithms of losses that are far apart (`_paired.p_of_ratios`).
+
+A model is better than the baseline beyond chance if its p-value is small after the correction for the number of
+models (`baseline_differences`).
 
 If units have no parts, as for a median, the splits are tested (Nadeau and Bengio 2003).
 """
@@ -16,12 +20,14 @@ If units have no parts, as for a median, the splits are tested (Nadeau and Bengi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from mercer.application.metrics import Metric
 from mercer.comparison._entry import Entry
 from mercer.comparison._paired import (
     Difference,
     Interval,
+    adjust_jointly,
     difference_of,
     interval_of,
     p_of_ratios,
@@ -53,3 +59,18 @@ def score_difference(one: Entry, other: Entry, metric: Metric, overlap: float) -
     if other.kind == "baseline" and one.kind != "baseline" and found.mean > 0 and metric.name in one.signal:
         p_values.append(p_of_signal(one.signal[metric.name]))
     return by_units._replace(p=min(p_values))
+
+
+def baseline_differences(
+    models: Sequence[Entry], baseline: Entry, metric: Metric, overlap: float
+) -> dict[str, Difference]:
+    """Return the advantage of each model over a baseline, with p-values adjusted for the number of models.
+
+    A field of models has more than one chance to look better than a baseline. The family is the hypotheses that a
+    model is not better; the correlations of the models are those of the parts of the units in the covariances of
+    forecasts and targets (`adjust_jointly`).
+    """
+    found = [score_difference(entry, baseline, metric, overlap) for entry in models]
+    one_sided = [1.0 if each.mean <= 0 and not math.isnan(each.p) else each.p for each in found]
+    adjusted = adjust_jointly(one_sided, [entry.signal.get(metric.name) for entry in models])
+    return {entry.name: each._replace(adjusted=p) for entry, each, p in zip(models, found, adjusted, strict=True)}

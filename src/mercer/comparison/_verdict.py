@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,9 @@ from mercer.application.metrics import Metric
 from mercer.base.diagnosis import Finding
 from mercer.comparison._cross_validation import rank_entries
 from mercer.comparison._entry import MAX_EXPORT_TERMS
-from mercer.comparison._leaderboard import compare_with_best
+from mercer.comparison._leaderboard import VERDICT_ROUNDING, compare_with_best
 from mercer.comparison._paired import SIGNIFICANCE_LEVEL, Difference, holm, overlap_of
-from mercer.comparison._score_tests import score_difference
+from mercer.comparison._score_tests import baseline_differences, score_difference
 from mercer.comparison.pairs import uses_products
 from mercer.decision.reliability import CALIBRATION_ADVICE
 from mercer.report.wording import add_unit, format_plain, join_words
@@ -35,12 +35,12 @@ MAX_IMPOSSIBLE_SHARE = 0.01
 ONE_ERROR_P_VALUE = 0.32
 #: share of that gain that is negligible even if the difference is significant
 TRIFLING_GAIN_SHARE = 0.01
-#: share of the baseline's score below which a score is 0 but for rounding
-VERDICT_ROUNDING = 1e-10
 #: ratio of the bytes of a model to those of the smallest above which it is less simple
 MAX_SIZE_RATIO = 10.0
 #: models listed in a sentence
 MAX_NAMED_MODELS = 3
+#: the models that the simplest is chosen from, in sentences
+WITHIN_CHANCE = "within chance of the best score"
 RULE = (
     "The simplest model within chance of the best score is recommended: of the models that are not worse beyond "
     f"chance and give up at most {MAX_GAIN_SHARE:.0%} of the gain over the baseline or one standard error of the "
@@ -118,13 +118,15 @@ def make_verdict(comparison: Comparison) -> Verdict:
     top = models[0]
     within = find_within_chance(comparison, metric)
     equal = tuple(within)
+    tests = compare_with_best(comparison) if comparison.done[0] is top else {}
     if not hasattr(comparison.task, "labels"):
         within = (
             drop_impossible(within)
             or drop_impossible(_find_near(comparison, metric, _margin(comparison, top)))
             or within
         )
-    able = [entry for entry in within if _beats_baseline(comparison, metric, entry, baseline)]
+    gains = {} if baseline is None else baseline_differences(models, baseline, metric, overlap_of(comparison.splits))
+    able = [entry for entry in within if _beats_baseline(comparison, entry, baseline, gains)]
     best = find_simplest(able) if able and math.isfinite(top.mean(metric.name)) else None
     deciding = _find_deciding_classifiers(comparison, models, baseline) if best is None else []
     if deciding:
@@ -137,7 +139,17 @@ def make_verdict(comparison: Comparison) -> Verdict:
     else:
         sentences = [
             _recommend(comparison, metric, best, baseline),
-            _explain_choice(comparison, metric, best, top, runner_up, able)
+            _explain_choice(
+                comparison,
+                metric,
+                best,
+                top,
+                runner_up,
+                able,
+                tests,
+                _describe_group(models, equal, within, tests),
+                has_errors=any(found.severity == "error" for found in problems),
+            )
             if best in equal or best is top or deciding
             else _explain_possible_choice(comparison, metric, best, top),
             *_describe_doubts(comparison, metric, best, baseline),
@@ -163,12 +175,9 @@ def _find_deciding_classifiers(comparison: Comparison, models: list[Entry], base
         return []
     metric = comparison.metric("accuracy")
     plain = [entry for entry in models if not entry.probabilistic]
-    tests = [_difference(comparison, metric, entry, baseline) for entry in plain]
-    adjusted = holm([found.p for found in tests])
+    found = baseline_differences(plain, baseline, metric, overlap_of(comparison.splits))
     better = [
-        entry
-        for entry, found, p in zip(plain, tests, adjusted, strict=True)
-        if found.mean > 0 and p < SIGNIFICANCE_LEVEL
+        entry for entry in plain if found[entry.name].mean > 0 and found[entry.name].adjusted < SIGNIFICANCE_LEVEL
     ]
     better.sort(key=lambda entry: -entry.mean(metric.name))
     return [entry for entry in better if not _difference(comparison, metric, better[0], entry).p < SIGNIFICANCE_LEVEL]
@@ -256,12 +265,14 @@ def _least_gain(comparison: Comparison, metric: Metric, top: Entry, margin: floa
     return gain - margin * (gain - least) if math.isfinite(gain - least) and gain > least else -math.inf
 
 
-def _beats_baseline(comparison: Comparison, metric: Metric, entry: Entry, baseline: Entry | None) -> bool:
+def _beats_baseline(
+    comparison: Comparison, entry: Entry, baseline: Entry | None, differences: Mapping[str, Difference]
+) -> bool:
     """Return whether a model beats the baseline beyond chance; with a single split, whether it beats it."""
     if baseline is None or decides_better(comparison, entry, baseline):
         return True
-    found = _difference(comparison, metric, entry, baseline)
-    return found.mean > 0 and not found.p >= SIGNIFICANCE_LEVEL
+    found = differences[entry.name]
+    return found.mean > 0 and not found.adjusted >= SIGNIFICANCE_LEVEL
 
 
 def decides_better(comparison: Comparison, entry: Entry, baseline: Entry) -> bool:
@@ -320,28 +331,80 @@ def _recommend(comparison: Comparison, metric: Metric, best: Entry, baseline: En
     return f"{sentence}."
 
 
-def _explain_choice(
-    comparison: Comparison, metric: Metric, best: Entry, top: Entry, runner_up: Entry | None, able: list[Entry]
+def _describe_group(
+    models: Sequence[Entry], equal: Sequence[Entry], within: Sequence[Entry], tests: Mapping[str, Difference]
 ) -> str:
-    """Return why a model is recommended instead of, or as, the one with the best score."""
+    """Return the group of models that the simplest was chosen from, in words that agree with the table of differences.
+
+    `equal` are the models within chance and near the best score, `within` those of them with possible predictions. The
+    table has models that are not worse beyond chance, but too far behind.
+    """
+    behind = any(
+        entry not in equal and entry.name in tests and tests[entry.name].adjusted >= SIGNIFICANCE_LEVEL
+        for entry in models
+    )
+    near = f"{WITHIN_CHANCE} and near it" if behind else WITHIN_CHANCE
+    return f"{near} whose predictions are all possible" if len(within) < len(equal) else near
+
+
+def _is_beyond_chance(found: Difference | None) -> bool:
+    """Return whether the table of differences calls a model worse than the best beyond chance."""
+    return found is not None and (
+        found.mean == math.inf if math.isnan(found.adjusted) else found.adjusted < SIGNIFICANCE_LEVEL
+    )
+
+
+def _explain_choice(
+    comparison: Comparison,
+    metric: Metric,
+    best: Entry,
+    top: Entry,
+    runner_up: Entry | None,
+    able: list[Entry],
+    tests: Mapping[str, Difference],
+    group: str,
+    *,
+    has_errors: bool,
+) -> str:
+    """Return why a model is recommended instead of, or as, the one with the best score.
+
+    `tests` are the differences from the best score, and `group` describes the models within chance. Of models that are
+    worse beyond chance but are in this group, it says that they give up little. If there are errors, such as columns
+    that reveal the target, models that are about as good are not named.
+    """
     others = [entry for entry in able if entry is not best]
+    little = f"at most {TRIFLING_GAIN_SHARE:.0%} of the gain over the baseline"
     if best is not top:
-        which = f"It is the simplest of the {len(able)} models" if others else "It is the only model"
         figures = format_apart(top.mean(metric.name), best.mean(metric.name), unit_of(comparison, metric))
         scores = f"({metric.heading} {figures})"
+        if _is_beyond_chance(tests.get(best.name)) and top in able:
+            return (
+                f"{top.name} has the best score {scores}, beyond chance, but {best.name} gives up {little} and is "
+                f"simpler: {_merits(best, top)}."
+            )
+        level = [entry for entry in able if not _is_beyond_chance(tests.get(entry.name))]
+        which = f"It is the simplest of the {len(level)} models" if len(level) > 1 else "It is the only model"
         if top not in able and not top.impossible:
             return (
-                f"{which} within chance of the best score that beats the baseline beyond chance; {top.name}, which "
-                f"has the best score {scores}, does not."
+                f"{which} {group} that beats the baseline beyond chance; {top.name}, which has the best score "
+                f"{scores}, does not."
             )
-        return f"{which} within chance of the best score, which {top.name} has {scores}: {_merits(best, top)}."
-    if runner_up is None:
+        if group != WITHIN_CHANCE:
+            return f"{which} {group}: {_merits(best, top)}. {top.name} has the best score {scores}."
+        return f"{which} {group}, which {top.name} has {scores}: {_merits(best, top)}."
+    if runner_up is None or (others and has_errors):
         return ""
     if others:
-        return (
-            f"It has the best score; {join_models([entry.name for entry in others])} may be about as good, and "
-            f"{'are' if len(others) > 1 else 'is'} not simpler."
-        )
+        worse = [entry.name for entry in others if _is_beyond_chance(tests.get(entry.name))]
+        alike = [entry.name for entry in others if entry.name not in worse]
+        parts = []
+        if alike:
+            are = "are" if len(alike) > 1 else "is"
+            parts.append(f"{join_models(alike)} may be about as good, and {are} not simpler")
+        if worse:
+            are, give = ("are", "give") if len(worse) > 1 else ("is", "gives")
+            parts.append(f"{join_models(worse)} {are} worse beyond chance, but {give} up {little}")
+        return f"It has the best score; {'; '.join(parts)}."
     score = runner_up.mean(metric.name)
     if math.isnan(score):
         return f"It has the best score; the runner-up, {runner_up.name}, has no {metric.heading}."
@@ -438,7 +501,16 @@ def _no_recommendation(comparison: Comparison, metric: Metric, top: Entry, basel
     reference = comparison.reference
     if late:
         remedy = "Give more time (--time-limit), or fewer rows."
-    elif reference is not None and not reference.failed and _beats_baseline(comparison, metric, reference, baseline):
+    elif (
+        reference is not None
+        and not reference.failed
+        and _beats_baseline(
+            comparison,
+            reference,
+            baseline,
+            baseline_differences([reference], baseline, metric, overlap_of(comparison.splits)),
+        )
+    ):
         remedy = (
             "The reference does beat it, so the columns are related to the target: transformed columns, or products of "
             "them, may help."
@@ -552,11 +624,12 @@ def _describe_pair(comparison: Comparison, generative: Entry, partner: Entry, p:
     p = found.p if p is None else p
     scores = format_apart(first.mean(metric.name), second.mean(metric.name), unit_of(comparison, metric))
     figures = f"{metric.heading} {scores}"
-    why = (
-        "a model of the columns needs fewer rows, and its assumptions do little harm here"
-        if ahead
-        else "there are enough rows to learn the boundary itself, and it assumes less about the columns"
-    )
+    if ahead:
+        why = ": a model of the columns needs fewer rows, and its assumptions do little harm here"
+    elif rows < comparison.table.n_columns:  # too few rows for this reason
+        why = ""
+    else:
+        why = ": there are enough rows to learn the boundary itself, and it assumes less about the columns"
     pair = f"Of the pair {generative.name} (generative) and {partner.name} (discriminative),"
     if found.mean == 0:
         return f"{pair} neither is ahead on {rows:,} training rows ({figures})."
@@ -565,4 +638,4 @@ def _describe_pair(comparison: Comparison, generative: Entry, partner: Entry, p:
             f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}), but not beyond chance: more rows, or "
             "more repeats, would show."
         )
-    return f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}): {why}."
+    return f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}){why}."

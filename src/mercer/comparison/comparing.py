@@ -27,7 +27,7 @@ from mercer.comparison._entry import Entry
 from mercer.comparison._inner_search import InnerFolds, InnerSplitter
 from mercer.comparison._named_models import choose_models
 from mercer.comparison._paired import overlap_of
-from mercer.comparison._reference import make_reference
+from mercer.comparison._reference import explain_missing_reference, make_reference
 from mercer.comparison._splits import duplicates_note, make_splits
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.time_limit import Budget
@@ -184,7 +184,8 @@ def compare(
     notes += unlabelled
     entrants = invitation.entrants
     if models is None if reference is None else reference:
-        entrants = _add_reference(entrants, table, question)
+        entrants, without = _add_reference(entrants, table, question)
+        notes += without
     if models is None:
         entrants = sort_by_cost(entrants)
     progress("data", 1, 1, "")
@@ -243,12 +244,14 @@ def _split_frame(X: Any, target: str, groups: Any, times: Any) -> tuple[TargetPr
     return problem.without(asides), groups, times
 
 
-def _add_reference(entrants: list[Entrant], table: Table, question: Task) -> list[Entrant]:
-    """Add the reference after the models, unless one of them has its name."""
+def _add_reference(entrants: list[Entrant], table: Table, question: Task) -> tuple[list[Entrant], list[str]]:
+    """Add the reference after the models, unless one of them has its name; return notes if there is none."""
     found = make_reference(table, question)
-    if found is None or found.name in {entrant.name for entrant in entrants}:
-        return entrants
-    return [*entrants, found]
+    if found is None:
+        return entrants, [explain_missing_reference(table, question)]
+    if found.name in {entrant.name for entrant in entrants}:
+        return entrants, []
+    return [*entrants, found], []
 
 
 def _choose_models(

@@ -19,6 +19,7 @@ from mercer._errors import DataError, MercerError
 from mercer.application.tasks import Split
 from mercer.comparison.pairs import innermost
 from mercer.data import Table
+from mercer.report.wording import format_count
 
 
 class WorkClock:
@@ -251,7 +252,7 @@ class Budget:
             raise OutOfTime(f"{done} of {splits} splits done when the time was up" if done else "not begun")
         if done and median_low(taken) * (1 if done == 1 else splits - done) > self.left:
             rest = median_low(taken) * (splits - done)
-            raise OutOfTime(f"{done} of {splits} splits done; the others would take {rest:.0f} s more")
+            raise OutOfTime(f"{done} of {splits} splits done; the others would take {_format_seconds(rest)} more")
 
     def check_cost(self, model: Any, table: Table, splits: Sequence[Split]) -> None:
         """Raise OutOfTime if the estimated cost of all fits exceeds the time left."""
@@ -261,7 +262,8 @@ class Budget:
         seconds = len(splits) * estimate_seconds(model, table.take_native(splits[0][0]))
         self.check(len(splits))  # the estimate takes time, too, above all the first one
         if seconds > self.left:
-            raise OutOfTime(f"not begun: its {len(splits)} fits would take about {seconds:.0f} s")
+            about = f"about {_format_seconds(seconds)}" if seconds >= 1 else _format_seconds(seconds)
+            raise OutOfTime(f"not begun: its {format_count(len(splits), 'fit')} would take {about}")
 
     @contextmanager
     def cutting(self) -> Iterator[None]:
@@ -280,6 +282,10 @@ class Budget:
                 raise
         if state.is_raised:  # also if the exception was caught: the result is incomplete
             raise OutOfTime("cut short when the time was up")
+
+
+def _format_seconds(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds >= 1 else "less than a second"
 
 
 def estimate_seconds(model: Any, X: Any) -> float:

@@ -69,7 +69,8 @@ def describe_singularity(covariance: Array, names: Sequence[str]) -> str:
         ", …" if len(columns) > MOST_COLUMNS_LISTED else ""
     )
     state = "collinear or constant" if full else "constant"
-    what = f"columns {listed} are {state} there" if columns else "its columns are nearly collinear"
+    noun, are = ("column", "is") if len(columns) == 1 else ("columns", "are")
+    what = f"{noun} {listed} {are} {state} there" if columns else "its columns are nearly collinear"
     if not covariance.any():
         return f"{what}; share the covariance with other classes, which have more than one distinct row."
     return f"{what}; leave columns out, or use shrinkage, e.g. shrinkage=0.1."

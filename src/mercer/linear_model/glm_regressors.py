@@ -68,6 +68,7 @@ from mercer.matrices import Coordinates, Observations, TensorDesign, TensorObser
 from mercer.matrices.streamed import Responses, Survey, SurveySample
 from mercer.optim.certificate import Certificate
 from mercer.optim.problem import Problem
+from mercer.report.wording import format_count
 
 #: allowed distance from the optimum, in standard errors, per unit of `tol`: for a million rows, scikit-learn's default
 #: tol of 1e-4 allows the gradient at a distance of a tenth of a standard error
@@ -367,8 +368,8 @@ def warn_if_not_converged(solver: str, certificate: Certificate, steps: int, max
     """Warn as scikit-learn does: not if rounding ended the descent at an `allowed` distance from the optimum."""
     if not certificate.holds and (steps >= max_iter or not certificate.value <= allowed):
         warn(
-            f"{solver} failed to converge after {steps} iteration(s): {certificate}. Increase the number of iterations "
-            "(max_iter) or scale the data.",
+            f"{solver} failed to converge after {format_count(steps, 'iteration')}: {certificate}. Increase the number "
+            "of iterations (max_iter) or scale the data.",
             ConvergenceWarning,
         )
 

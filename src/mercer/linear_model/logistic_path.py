@@ -61,6 +61,7 @@ from mercer.optim.choose import NEWTON, choose_for_logistic
 from mercer.optim.newton import ALWAYS_HESSIAN
 from mercer.optim.problem import Problem, Slope
 from mercer.optim.softmax import SoftmaxProblem
+from mercer.report.wording import format_count
 from mercer.stats.quadratic import HESSIAN
 
 #: gradient in standard errors, for a weight of one, that rounding alone may leave
@@ -477,10 +478,11 @@ def warn_if_unfinished(point: LogisticPoint, solver: str, max_iter: int) -> None
     if point.certificate.holds or point.n_iter < max_iter:
         return
     n = point.n_iter
+    counted = format_count(n, "iteration")
     sentence = {
-        "lbfgs": f"lbfgs failed to converge after {n} iteration(s)",
-        "newton-cg": f"newton-cg failed to converge after {n} iteration(s). Increase the number of iterations",
-        "newton-cholesky": f"Newton solver did not converge after {n} iterations",
+        "lbfgs": f"lbfgs failed to converge after {n} iteration(s)",  # as the tests of scikit-learn require
+        "newton-cg": f"newton-cg failed to converge after {counted}. Increase the number of iterations",
+        "newton-cholesky": f"Newton solver did not converge after {counted}",
         "liblinear": "Liblinear failed to converge, increase the number of iterations",
     }.get(solver, "The max_iter was reached which means the coef_ did not converge")
     warn(

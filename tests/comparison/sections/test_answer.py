@@ -60,14 +60,32 @@ def test_commands_continue_the_command_that_made_the_page(iris: Comparison) -> N
     assert all("'my model'" in step.command for step in saved.steps)
 
 
-def test_without_a_recommendation_there_are_no_steps() -> None:
+def test_without_a_recommendation_the_next_step_is_another_comparison() -> None:
     rng = np.random.default_rng(0)
     models = {"ridge": Ridge(), "nothing": DummyRegressor()}
     found = compare(pd.DataFrame({"a": rng.normal(size=60)}), rng.normal(size=60), models=models, cv=3)
     answer = page(found).answer
     assert answer is not None
     assert answer.headline == "No model is recommended"
-    assert (answer.steps, answer.influences) == ((), ())
+    assert [step.command for step in answer.steps] == ["mercer.compare(X, y, repeats=5)"]
+    (driver,) = answer.influences
+    assert driver.name == "a"
+    assert "in ridge fitted" in answer.about_influences
+    assert answer.about_influences.endswith("these effects may be chance, too.")
+
+    def steps(**settings: Any) -> list[str]:
+        made = page(replace(found, settings={**found.settings, **settings})).answer
+        assert made is not None
+        return [step.command for step in made.steps]
+
+    typed = "mercer compare t.csv --repeats 2 --target y"
+    assert steps(command=typed, repeats=2) == ["mercer compare t.csv --target y --repeats 5"]
+    assert steps(repeats=5) == steps(splits="forward in time") == []
+    late = replace(found, unfinished=("SVR",), seconds=30.0)
+    late.settings = {**found.settings, "command": "mercer compare t.csv --time-limit=30"}
+    answer = page(late).answer
+    assert answer is not None
+    assert [step.command for step in answer.steps] == ["mercer compare t.csv --time-limit 120"]
 
 
 def test_checks_that_do_not_apply_are_not_listed(of_iris: Page, of_counts: Page) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from mercer.comparison._entry import Entry, unwrap_search
-from mercer.comparison._leaderboard import heading_of
-from mercer.comparison._verdict import VERDICT_ROUNDING, Verdict, format_score
+from mercer.comparison._leaderboard import VERDICT_ROUNDING, heading_of
+from mercer.comparison._verdict import Verdict, format_score
 from mercer.comparison._view import View
 from mercer.comparison.checks import ASSUMPTION_CHECKS
 from mercer.comparison.sections.findings import NOTE_LEVELS
@@ -32,6 +32,15 @@ MODEL_FILE = "best.mercer"
 #: first step if columns contain the target
 DROP_LEAKS = "Compare again without what gives the target away"
 
+#: repeats of the splits that show smaller differences
+MORE_REPEATS = 5
+#: shortest time limit in seconds that is suggested if models were not finished
+MIN_LONGER_SECONDS = 60
+#: first step if models were not finished
+LONGER = "Compare again with more time"
+#: first step if no model beats the baseline beyond chance
+REPEAT = "Compare again with repeated splits, which show smaller differences"
+
 
 def answer(view: View, made: Mapping[str, Section | None]) -> FirstScreen:
     """Return the first screen; `made` are the other sections, by name."""
@@ -46,7 +55,10 @@ def answer(view: View, made: Mapping[str, Section | None]) -> FirstScreen:
         headline = f"Use {best.name}"
     repeated = "No model is recommended: " if best is None else f"Use {best.name}: "
     facts = [_capitalize(sentence.removeprefix(repeated)) for sentence in verdict.sentences]
-    found, how = _find_influences(view, best) if best is not None else ((), "")
+    shown = best or verdict.top
+    found, how = ((), "") if shown is None else _find_influences(view, shown)
+    if found and best is None:
+        how = f"{how} None of the models beats the baseline beyond chance, so these effects may be chance, too."
     return FirstScreen(
         headline=headline,
         summary=_summary(view, verdict),
@@ -196,7 +208,7 @@ def _next_steps(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
     """Return commands if the comparison was a command, otherwise Python code."""
     best = verdict.best
     if best is None:
-        return ()
+        return _steps_without_model(view, verdict)
     doubtful = list(
         dict.fromkeys(name for found in verdict.problems if found.severity == "error" for name in found.columns)
     )
@@ -204,6 +216,24 @@ def _next_steps(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
     command = settings.get("command")
     dialect = _dialect(view, best)
     return _command_steps(str(command), dialect, doubtful) if command else _python_steps(dialect, doubtful)
+
+
+def _steps_without_model(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
+    """Return how to compare again if no model is recommended: with more time, or more repeats of the splits."""
+    comparison, settings = view.comparison, view.comparison.settings
+    if verdict.baseline is None or (verdict.top is None and not comparison.unfinished):
+        return ()
+    if comparison.unfinished:
+        name, value, why = "time_limit", max(MIN_LONGER_SECONDS, math.ceil(4 * comparison.seconds)), LONGER
+    elif settings.get("splits") != "forward in time" and settings.get("repeats", 1) < MORE_REPEATS:
+        name, value, why = "repeats", MORE_REPEATS, REPEAT
+    else:
+        return ()
+    if (command := settings.get("command")) is None:
+        return (NextStep(why, f"mercer.compare(X, y, {name}={value})"),)
+    option = f"--{name.replace('_', '-')}"
+    others = re.sub(rf" {option}[ =]\S+", "", str(command))
+    return (NextStep(why, f"{others} {option} {value}"),)
 
 
 def _dialect(view: View, best: Entry) -> str | None:
