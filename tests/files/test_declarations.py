@@ -83,6 +83,17 @@ def test_every_array_is_declared(case: Case, tmp_path: Path) -> None:
     assert undeclared == set()
 
 
+@pytest.mark.parametrize("name", ["undeclared_", "_undeclared", "anything"])
+def test_attributes_that_no_class_declares_are_neither_saved_nor_loaded(name: str, tmp_path: Path) -> None:
+    """A part that is renamed in the code, but not in its declaration, would not be verified."""
+    model = mercer.Ridge().fit(line().X, line().y)
+    octets = octets_of(model, tmp_path)
+    with pytest.raises(ModelFileError, match=f"a Ridge has no attribute '{name}'"):
+        read(forged(octets, lambda d: record_of(d, "Ridge")["state"].update({name: 1.0})), tmp_path)
+    with pytest.raises(UnsavableError, match=f"model.{name} is an attribute that its class does not declare"):
+        save(setattr(model, name, 1.0) or model, tmp_path / "model.mercer")
+
+
 @pytest.mark.parametrize("columns", [2, 4])
 @pytest.mark.parametrize(
     ("model", "owner", "part"),

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.files._arrays import STORED
+from mercer.files._arrays import STORED_TYPES
 from tests.files._forged import signed, taken_apart
 from tests.fuzz._mutate import SIZES, in_json
 
 Array = NDArray[Any]
 
-CODES = {dtype: code for code, dtype in STORED.items()}
+CODES = {dtype: code for code, dtype in STORED_TYPES.items()}
 #: values that sizes, indices and numbers are replaced by
 INTEGERS = (0, 1, -1, 2, 3, 7, 100, 255, 2**15, 2**31 - 1, -(2**31), 2**31, 10**8, 2**62, -(2**63))
 FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-308, 5e-324, 1e308, -1e308, 1e16, float("nan"), float("inf"), float("-inf"))
@@ -74,7 +74,7 @@ def assembled(metadata: dict[str, Any], described: Any, arrays: dict[str, Array]
 
 def _array(about: dict[str, Any], data: bytes) -> Array:
     begin, end = about["data_offsets"]
-    return np.frombuffer(data[begin:end], dtype=STORED[about["dtype"]]).reshape(about["shape"])
+    return np.frombuffer(data[begin:end], dtype=STORED_TYPES[about["dtype"]]).reshape(about["shape"])
 
 
 def _holders(described: Any, key: str) -> list[dict[str, Any]]:

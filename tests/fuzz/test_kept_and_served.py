@@ -14,7 +14,7 @@ import pytest
 import mercer
 import mercer.data
 from mercer._errors import CheckpointError, ModelFileError
-from mercer.engines.passes import Run, running
+from mercer.engines.passes import Run, enter_run
 from mercer.files.checkpoints import Checkpoint, checkpointed
 from tests.fuzz._mutate import SEEDS, WORDS_OF_TEXT, damaged, in_json
 
@@ -31,7 +31,7 @@ def fitted(max_iter: int = 20) -> Any:
 def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """The folder of a fit that was killed at its end, and the model."""
     folder = tmp_path_factory.mktemp("kept") / "fit"
-    with Checkpoint(folder, every=0.0) as journal, running(Run(journal=journal)):
+    with Checkpoint(folder, every=0.0) as journal, enter_run(Run(journal=journal)):
         model = fitted()
     return folder, model
 

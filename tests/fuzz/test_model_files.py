@@ -17,7 +17,7 @@ import pytest
 
 from mercer._tags import indexed_modules
 from mercer.base import scikit_learn
-from mercer.files._arrays import STORED
+from mercer.files._arrays import STORED_TYPES
 from tests.files._cases import CASES
 from tests.files._forged import octets_of, signed, taken_apart
 from tests.files._golden import GOLDEN, VERSION
@@ -122,7 +122,7 @@ def forged(octets: bytes, rng: Random) -> bytes:
             case 4 if arrays:
                 about = header[rng.choice(arrays)]
                 about[rng.choice(("shape", "data_offsets"))] = [rng.choice(SIZES) for _ in range(rng.randrange(4))]
-                about["dtype"] = rng.choice((about["dtype"], *STORED))
+                about["dtype"] = rng.choice((about["dtype"], *STORED_TYPES))
             case _:
                 start = rng.randrange(len(data) + 1)
                 data = data[:start] + damaged(data[start:], rng)[: len(data) - start].ljust(len(data) - start, b"\xff")

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import CalibrationWarning, DataError, NonFiniteError
-from mercer._stored import each_of, floats, integers, part_of, sequence, stored
+from mercer._stored import each_of, floats, integers, part_of, real, sequence, stored
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base.fitted_fields import FITTED, FITTED_CLASSES
@@ -277,6 +277,8 @@ def warn_if_too_few(n: int, coverage: float, consequence: str) -> None:
     model_=part_of(),
     models_=sequence("m", part_of()),
     calibration_codes_=sequence("m", integers("_n", below="k")),
+    guarantee_=part_of(str),
+    guaranteed_coverage_=real(),
     calibration_scores_=sequence("m", floats("_n")),
 )
 class ConformalClassifier(ConformalModel, ClassifierMixin, BaseEstimator):
@@ -543,6 +545,8 @@ MIN_RESIDUAL_SHARE = 1e-3
     models_=sequence("m", part_of()),
     spreads_=sequence(".", part_of()),
     quantiles_=sequence(".", each_of(part_of(), part_of())),
+    guarantee_=part_of(str),
+    guaranteed_coverage_=real(),
     calibration_scores_=sequence("m", floats("_n")),
 )
 class ConformalRegressor(ConformalModel, RegressorMixin, BaseEstimator):

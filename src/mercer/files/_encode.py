@@ -95,7 +95,7 @@ class Encoder:
         for part, value in parts.items():
             with self._at(f".{part}"):
                 if not _state.may_have(type(thing), part):
-                    self.refuse("an attribute of that name", "delete it")
+                    self.refuse("an attribute that its class does not declare", "delete it or declare it")
                 state[part] = _requests(value) if part == _state.REQUESTS else self.value(value)
         self._verify(thing, parts)
         return self._added({"class": name, "state": state})
