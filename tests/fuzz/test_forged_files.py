@@ -59,5 +59,6 @@ def test_forged_files_are_refused_or_answer(tmp_path: Path, request: pytest.Fixt
     request.node.user_properties.append(("fuzz", counts))  # as `campaign` has it
     assert found["finds"] == [], f"seed {seed}: {told.stdout}"
     assert found["mutations"] == count
+    assert found["uncalled"] == []  # give their parameters arguments in `forge._arguments`
     listed = {name for several in UNREACHED.values() for name in several.split()}
     assert classes_by_tag().keys() - set(found["classes"]) == listed
