@@ -407,9 +407,11 @@ def main() -> None:
             "finds": [find._asdict() for find in finds],
         }
         options.json.write_text(json.dumps(record, indent=1))
-    total = dict(zip(OUTCOMES, map(int, counts.sum(axis=0)), strict=True))
+    said = ("refused", "answered", "guarded", "foreign errors", "crashes", "hangs")
+    total = ", ".join(f"{n:,} {word}" for word, n in zip(said, map(int, counts.sum(axis=0)), strict=True))
     sys.stdout.write(
-        f"{len(found)} models made in {ready - begin:.0f} s; {options.count} mutations in {seconds:.0f} s: {total}\n"
+        f"{len(found)} models made in {ready - begin:.0f} s; {options.count:,} inputs of seed {options.seed} in "
+        f"{seconds:.0f} s, the slowest in {slowest:.1f} s: {total}\n"
     )
     places = Counter(
         (find.outcome, find.detail.split(": ")[1] if find.outcome in logged else find.name) for find in finds

@@ -183,7 +183,7 @@ class InvariantDirections:
     @property
     def rank(self) -> int:
         """Return the number of independent directions."""
-        return len(self.size) - self.span.shape[1]
+        return int(len(self.size) - self.span.shape[1])
 
     def basis(self) -> Array:
         """Return a basis whose columns have the largest entry 1."""
