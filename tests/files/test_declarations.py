@@ -356,6 +356,7 @@ def test_points_of_columns_that_no_bandwidth_divides_are_refused(model: Any, tmp
         (mercer.DensityOutliers(random_state=0), "DensityOutliers", "offset_", "x"),
         (mercer.kernelize(mercer.LogisticRegression(), "rbf"), "Kernelized", "_function", [0]),
         (decision.Decision(mercer.GaussianNB()), "Decision", "model_", 3),
+        (decision.Decision(mercer.GaussianNB()), "Decision", "model_", {"object": 2}),
         (decision.Calibrated(mercer.GaussianNB(), cv=3), "Calibrated", "model_", "x"),
         (mercer.NaiveBayes(), "NumbersPart", "names", None),
         (mercer.NaiveBayes(), "GaussianConditional", "parameters", 2.5),
