@@ -38,6 +38,7 @@ from mercer.preprocessing.table_source import Glance
 from mercer.preprocessing.treatments import NumberSpread
 from mercer.stats.distinct_rows import DistinctRows
 from mercer.stats.normal_equations import RFactor
+from mercer.text._interpreted import OtherVocabulary
 from tests.files._cases import CASES, Case, line, numbers, sparse, tally, two
 from tests.files._forged import forged, octets_of, read, record_of, rewritten, taken_apart, with_array
 from tests.files._tags import classes_by_tag
@@ -276,6 +277,7 @@ SAMPLE = DistinctRows.zero(2, most=4)
         DateFormat(""),
         Glance(SAMPLE, None, None),  # type: ignore[arg-type]
         SurveyLevels(([],), ()),
+        OtherVocabulary([1, []], np.array([1, 1]), np.array([1, 2]), 2),
         # sizes that disagree
         RowSample(8, ((np.zeros(2), (np.zeros((3, 1)),)),)),
         RFactor(1, np.zeros(4), np.zeros((0, 5)), 3),
