@@ -46,10 +46,11 @@ format: $(VENV)/lint.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# random inputs for every law of tests/fuzz; counts and finds go to build/fuzz.json
+# random inputs for every law of tests/fuzz; counts and finds go to build/fuzz.json. SEED=number draws the same again
 MINUTES ?= 30
+SEED ?=
 fuzz: $(VENV)/test.installed
-	MERCER_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/fuzz
+	MERCER_FUZZ_MINUTES=$(MINUTES) $(if $(SEED),MERCER_FUZZ_SEED=$(SEED)) $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/fuzz
 
 # the lines of four packages that tests reach, with loops as plain Python
 COVERED := families kernels stats optim

@@ -251,6 +251,15 @@ class StoredObject(Check):
 
 
 @dataclass(frozen=True)
+class EstimatorCheck(Check):
+    """An estimator by scikit-learn's conventions, without importing scikit-learn."""
+
+    def verify(self, value: Any, context: Context) -> None:
+        if isinstance(value, type) or not (hasattr(value, "get_params") and hasattr(value, "__sklearn_tags__")):
+            raise ContradictionError(f"is a {type(value).__name__}")
+
+
+@dataclass(frozen=True)
 class PartCheck(Check):
     """Another stored object, some axes of which are axes of this one."""
 
@@ -441,6 +450,11 @@ def whole(least: float | None = None, most: float | None = None) -> NumberCheck:
 def part_of(*classes: type, **axes: str) -> PartCheck:
     """Return the check of a stored object, of the given classes or any class, with its axes by those of the whole."""
     return PartCheck(Instance(classes) if classes else StoredObject(), axes)
+
+
+def estimator(**axes: str) -> PartCheck:
+    """Return the check of an estimator of any class, with its axes by those of the whole."""
+    return PartCheck(EstimatorCheck(), axes)
 
 
 def sequence(axis: str, each: Check | None = None) -> SequenceOf:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,10 @@ import mercer
 from mercer import kernels, load, save
 from mercer._errors import ModelFileError, UnsavableError
 from mercer.files._encode import MAX_DEPTH
+from mercer.kernels._counting import Runs
 from tests.files._cases import numbers
 from tests.files._forged import forged, octets_of, read, record_of, signed, taken_apart
+from tests.files._slow_keys import slow_keys
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +141,59 @@ def test_keys_with_equal_hashes_are_refused(kind: str, small: bytes, tmp_path: P
     value = {kind: [keys, keys] if kind == "dict" else keys}
     with pytest.raises(ModelFileError, match="have the same hash"):
         read(forged(small, lambda d: d.update(model=value)), tmp_path)
+
+
+def test_integers_that_collide_in_the_table_of_a_dict_are_refused(small: bytes, tmp_path: Path) -> None:
+    """Their hashes differ, but each is compared with thousands of others, which takes quadratic time."""
+    keys = slow_keys(17, 43_000)
+    with pytest.raises(ModelFileError, match="takes too long"):
+        read(forged(small, lambda d: d.update(model={"dict": [keys, keys]})), tmp_path)
+
+
+def test_columns_of_a_kernel_that_collide_in_a_set(tmp_path: Path) -> None:
+    """The kernel compares its columns without a set."""
+    octets = octets_of(kernels.Columns(kernels.RBF(1.0), (0, 2)), tmp_path)
+    columns = [i * (2**61 - 1) for i in range(20_000)]
+    begin = time.thread_time()
+    with suppress(ModelFileError):
+        read(
+            forged(octets, lambda d: record_of(d, "ColumnsKernel")["state"].update(columns={"tuple": columns})),
+            tmp_path,
+        )
+    assert time.thread_time() - begin < 1.0  # a set takes 9 s
+
+
+@pytest.mark.parametrize("container", [dict.fromkeys, set], ids=["dict", "set"])
+@pytest.mark.parametrize("step", [1, 1.1, 2**32])
+def test_many_numbers_as_keys_are_saved_and_loaded(
+    container: Callable[[Any], Any], step: float, tmp_path: Path
+) -> None:
+    value = container([i * step for i in range(30_000)])
+    save(value, tmp_path / "many")
+    assert load(tmp_path / "many") == value
+
+
+def test_arrays_that_many_objects_share_are_counted_for_each(tmp_path: Path) -> None:
+    """Each object verifies its arrays: 40,000 objects with the same 16 MB would take minutes."""
+    n = 100_000
+    octets = octets_of(Runs(np.arange(n), np.arange(1, n + 1)), tmp_path)
+    whole = read(forged(octets, lambda d: d.update(objects=d["objects"] * 100)), tmp_path)
+    assert len(whole.words) == n
+    with pytest.raises(ModelFileError, match="too often"):
+        read(forged(octets, lambda d: d.update(objects=d["objects"] * 3000)), tmp_path)
+
+
+def test_arrays_inside_shared_objects_are_counted_for_each(tmp_path: Path) -> None:
+    n = 100_000
+    octets = octets_of(Runs(np.arange(n), np.arange(1, n + 1)), tmp_path)
+    more = [{"value": {"tuple": [{"object": 0}]}}] * 3000
+    with pytest.raises(ModelFileError, match="too often"):
+        read(forged(octets, lambda d: d["objects"].extend(more)), tmp_path)
+
+
+def test_values_that_many_objects_share_are_counted_for_each(small: bytes, tmp_path: Path) -> None:
+    objects = [{"value": [1.5] * 50_000}, *[{"value": {"tuple": [{"object": 0}]}}] * 1000]
+    refused(objects, None, small, tmp_path)
 
 
 def test_missing_values_of_many_columns_are_counted_together(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from mercer.preprocessing.table_source import Glance
 from mercer.preprocessing.treatments import NumberSpread
 from mercer.stats.distinct_rows import DistinctRows
 from mercer.stats.normal_equations import RFactor
+from mercer.text._interpreted import OtherVocabulary
 from tests.files._cases import CASES, Case, line, numbers, sparse, tally, two
 from tests.files._forged import forged, octets_of, read, record_of, rewritten, taken_apart, with_array
 from tests.files._tags import classes_by_tag
@@ -81,6 +82,17 @@ def test_every_array_is_declared(case: Case, tmp_path: Path) -> None:
             if declared.get(name, ANYTHING) is ANYTHING and name not in parameters:
                 undeclared |= {f"{record['class']}.{name}"} if holds_arrays(part, described["objects"]) else set()
     assert undeclared == set()
+
+
+@pytest.mark.parametrize("name", ["undeclared_", "_undeclared", "anything"])
+def test_attributes_that_no_class_declares_are_neither_saved_nor_loaded(name: str, tmp_path: Path) -> None:
+    """A part that is renamed in the code, but not in its declaration, would not be verified."""
+    model = mercer.Ridge().fit(line().X, line().y)
+    octets = octets_of(model, tmp_path)
+    with pytest.raises(ModelFileError, match=f"a Ridge has no attribute '{name}'"):
+        read(forged(octets, lambda d: record_of(d, "Ridge")["state"].update({name: 1.0})), tmp_path)
+    with pytest.raises(UnsavableError, match=f"model.{name} is an attribute that its class does not declare"):
+        save(setattr(model, name, 1.0) or model, tmp_path / "model.mercer")
 
 
 @pytest.mark.parametrize("columns", [2, 4])
@@ -265,6 +277,7 @@ SAMPLE = DistinctRows.zero(2, most=4)
         DateFormat(""),
         Glance(SAMPLE, None, None),  # type: ignore[arg-type]
         SurveyLevels(([],), ()),
+        OtherVocabulary([1, []], np.array([1, 1]), np.array([1, 2]), 2),
         # sizes that disagree
         RowSample(8, ((np.zeros(2), (np.zeros((3, 1)),)),)),
         RFactor(1, np.zeros(4), np.zeros((0, 5)), 3),
@@ -345,6 +358,7 @@ def test_smoothers_without_a_bandwidth_are_refused(model: Any, tmp_path: Path) -
         (mercer.DensityOutliers(random_state=0), "DensityOutliers", "offset_", "x"),
         (mercer.kernelize(mercer.LogisticRegression(), "rbf"), "Kernelized", "_function", [0]),
         (decision.Decision(mercer.GaussianNB()), "Decision", "model_", 3),
+        (decision.Decision(mercer.GaussianNB()), "Decision", "model_", {"object": 2}),
         (decision.Calibrated(mercer.GaussianNB(), cv=3), "Calibrated", "model_", "x"),
         (mercer.NaiveBayes(), "NumbersPart", "names", None),
         (mercer.NaiveBayes(), "GaussianConditional", "parameters", 2.5),

@@ -1,7 +1,8 @@
 """Duration of random inputs, and the counts of their outcomes.
 
 `make test` tries a few fixed inputs of every law, so that the laws themselves cannot rot. `make fuzz` tries random ones
-for `MERCER_FUZZ_MINUTES` minutes, shared evenly by the tests, and leaves the counts in `build/fuzz.json`.
+for `MERCER_FUZZ_MINUTES` minutes, shared evenly by the tests, and leaves the counts in `build/fuzz.json`. The inputs
+follow from `MERCER_FUZZ_SEED`, which is drawn and printed where it is not given.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
 MINUTES = float(os.environ.get("MERCER_FUZZ_MINUTES", "0"))
+# workers inherit it from the process that starts them
+SEED = os.environ.setdefault("MERCER_FUZZ_SEED", str(int.from_bytes(os.urandom(4))) if MINUTES else "0") or "0"
 BUILD = Path(__file__).parents[2] / "build"
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
 
@@ -50,6 +53,7 @@ class Campaign:
         self.outcomes: Counter[str] = Counter()
         self.slowest = 0.0
         self.end = float("inf")
+        self.batches = 0
 
     def __call__(self, law: Callable[[Any], str | None], values: SearchStrategy[Any], *, samples: int = 3) -> None:
         """`law(value)` holds, which is to say returns, for `samples` values, or for as long as there is time."""
@@ -61,6 +65,8 @@ class Campaign:
             self._try(law, values, settings.get_profile("fuzz"))
 
     def _try(self, law: Callable[[Any], str | None], values: SearchStrategy[Any], profile: settings) -> None:
+        self.batches += 1
+
         @profile
         @given(values)
         def holds(value: Any) -> None:
@@ -68,6 +74,8 @@ class Campaign:
             if time.monotonic() < self.end or self.outcomes["find"]:
                 self._watched(law, value)
 
+        if self.seconds:
+            holds = seed(f"{SEED}:{self.batches}")(holds)
         holds()
 
     def _watched(self, law: Callable[[Any], str | None], value: Any) -> None:
@@ -97,6 +105,10 @@ def campaign(request: pytest.FixtureRequest) -> Iterator[Campaign]:
     request.node.user_properties.append(("fuzz", counts))
 
 
+def pytest_report_header() -> str | None:
+    return f"random inputs: MERCER_FUZZ_SEED={SEED}" if MINUTES else None
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The table of what was tried, and the same as JSON."""
     if not MINUTES:
@@ -108,9 +120,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, counts in getattr(report, "user_properties", [])
         if name == "fuzz"
     }
-    record = {"minutes": MINUTES, "inputs": sum(sum(t["outcomes"].values()) for t in tests.values()), "tests": tests}
+    record = {
+        "minutes": MINUTES,
+        "seed": SEED,
+        "inputs": sum(sum(t["outcomes"].values()) for t in tests.values()),
+        "tests": tests,
+    }
     (BUILD / "fuzz.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     terminalreporter.section("inputs tried")
+    terminalreporter.write_line(f"the same inputs again: make fuzz MINUTES={MINUTES:g} SEED={SEED}")
     for test, counts in sorted(tests.items()):
         found = ", ".join(f"{number} {word}" for word, number in sorted(counts["outcomes"].items()))
         total = sum(counts["outcomes"].values())

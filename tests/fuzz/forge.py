@@ -3,6 +3,9 @@
 Each forged file is loaded and, if it is taken, public methods of the model are called. Workers are forked from one
 process that has fitted the models and compiled their loops; each has bounded memory, and one that takes too long or
 goes down is replaced. A find has the number of its mutation; `--only NUMBER` repeats it.
+
+With `--bounds` compiled loops check their indices (NUMBA_BOUNDSCHECK=1, with compiled code of its own in build/), and
+an index out of bounds is a find, also where a method explains it or loading refuses the file because of it.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import mercer
 from mercer._errors import MercerError, ModelFileError
@@ -40,8 +44,13 @@ from tests.fuzz._values import GIVEN, answers
 MEMORY = 1 << 30
 #: seconds that one file may take
 PATIENCE = 20.0
-#: seconds of a method of the whole model, beyond which it is called rarely
+#: seconds of a method of the whole model, beyond which it is called for a share of the files only
 QUICK = 0.01
+SLOW_SHARE = 0.1
+#: the message of numba's checks of indices; NumPy's have the index in it
+OUT_OF_BOUNDS = "index is out of bounds"
+#: where compiled code with these checks is kept
+CHECKED_CODE = Path(__file__).parents[2] / "build" / "numba-bounds"
 #: "guarded" are errors of Python or numba that a method has explained, and failures only on request; the
 #: last three are finds, in classes of scikit-learn as in those of mercer
 OUTCOMES = ("refused", "built", "guarded", "foreign", "crashed", "hung")
@@ -60,6 +69,8 @@ class Subject(NamedTuple):
     #: methods by name with their seconds, and what they raise of the whole model
     methods: dict[str, float]
     raised: dict[str, type[BaseException]]
+    #: methods of estimators with parameters that have no argument
+    uncalled: tuple[str, ...] = ()
 
 
 class Find(NamedTuple):
@@ -113,24 +124,32 @@ def _arguments(X: Any, y: Any) -> dict[str, Any]:
         "q": 0.5,
         "level": 0.9,
         "data": few,
+        "priors": None if y is None else np.full(len(np.unique(y)), 1 / len(np.unique(y))),
+        "given": {0: 0.5},
+        "doc": few[0] if isinstance(few, list) else b"a few words",
+        "columns": 3,
+        "predicted": Z[:, 0],
+        "X_test": Z,
+        "comp_cov": np.eye(Z.shape[1]),
     }
 
 
 def _subject(name: str, path: Path, arguments: dict[str, Any]) -> Subject:
     octets = path.read_bytes()
     model = load(path)
-    found, raised = {}, dict[str, type[BaseException]]()
+    found, raised, uncalled = {}, dict[str, type[BaseException]](), []
     for method in _methods(model):
         for _ in range(2):  # the first call compiles
             begin = time.perf_counter()
             try:
-                _call(model, method, arguments)
+                if not _call(model, method, arguments) and _is_of_estimator(model, method):
+                    uncalled.append(method)
             except Exception as error:
                 raised[method] = type(error)
             found[method] = time.perf_counter() - begin
         if method.rpartition(".")[2] in LAST:
             model = load(path)
-    return Subject(Template(name, octets), arguments, found, raised)
+    return Subject(Template(name, octets), arguments, found, raised, tuple(dict.fromkeys(uncalled)))
 
 
 def _methods(model: Any) -> list[str]:
@@ -142,33 +161,42 @@ def _methods(model: Any) -> list[str]:
     return sorted(public, key=lambda name: (name in LAST, name))
 
 
-def _call(model: Any, name: str, arguments: dict[str, Any]) -> None:
-    """Call a method with what its parameters are called, or read the attribute of that name."""
+def _is_of_estimator(model: Any, method: str) -> bool:
+    part = model[int(method.partition(".")[0])] if isinstance(model, list) else model
+    return isinstance(part, BaseEstimator)
+
+
+def _call(model: Any, name: str, arguments: dict[str, Any]) -> bool:
+    """Call a method with what its parameters are called, or read the attribute of that name.
+
+    Returns whether all of its parameters have arguments.
+    """
     if isinstance(model, list):
         place, _, name = name.partition(".")
         if int(place) < len(model) and name in dir(type(model[int(place)])):
-            _call(model[int(place)], name, arguments)
-        return
+            return _call(model[int(place)], name, arguments)
+        return True
     try:
         method = getattr(model, name)
     except AttributeError:  # it is not there, as `hasattr` says
-        return
+        return True
     if not callable(method):
-        return
+        return True
     if name in ("merge", "subtract"):
         method(model)
-        return
+        return True
     given = {}
     for parameter in inspect.signature(method).parameters.values():
         required = parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
         if parameter.name in arguments and (required or parameter.name in ("X", "y", "random_state")):
             given[parameter.name] = arguments[parameter.name]
         elif required:
-            return
+            return False
     result = method(**given)
     if inspect.isgenerator(result):
         for _, _ in zip(range(10), result, strict=False):
             pass
+    return True
 
 
 def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]) -> tuple[str, str]:
@@ -177,22 +205,25 @@ def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]
     path.write_bytes(subject.template.forged(rng, names))
     try:
         model = load(path)
-    except MercerError:
-        return "refused", ""
+    except MercerError as error:
+        return ("foreign", f"load: {place}") if (place := _place_out_of_bounds(error)) else ("refused", "")
     except Exception as error:
         return "foreign", f"load: {_place(error)}"
     every, part = rng.random() < 0.02, rng.random() < 0.8
     guarded = ""
     for method, seconds in subject.methods.items():
-        if not every and (seconds > QUICK or (part and rng.random() < 0.7)):
+        if not every and (rng.random() > SLOW_SHARE if seconds > QUICK else part and rng.random() < 0.7):
             continue
         try:
             _call(model, method, subject.arguments)
         except ModelFileError as error:
+            if place := _place_out_of_bounds(error):
+                return "foreign", f"{method}: {place}"
             if (cause := error.__cause__) is not None and not isinstance(cause, subject.raised.get(method, ())):
                 guarded = guarded or f"{method}: {_place(cause)}"
-        except ANSWERS:
-            continue
+        except ANSWERS as error:
+            if place := _place_out_of_bounds(error):
+                return "foreign", f"{method}: {place}"
         except Exception as error:
             if not isinstance(error, subject.raised.get(method, ())) and not _is_sentence(error):
                 return "foreign", f"{method}: {_place(error)}"
@@ -205,6 +236,15 @@ def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]
     except Exception as error:
         return "foreign", f"save: {_place(error)}"
     return "guarded" if guarded else "built", guarded
+
+
+def _place_out_of_bounds(error: BaseException | None) -> str:
+    """Return where a compiled loop has read out of bounds, if that caused the error; else an empty string."""
+    while error is not None:
+        if isinstance(error, IndexError) and str(error) == OUT_OF_BOUNDS:
+            return _place(error)
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def _is_sentence(error: Exception) -> bool:
@@ -333,8 +373,12 @@ def main() -> None:
     parser.add_argument("--only", type=int)
     parser.add_argument("--json", type=Path, help="write counts and finds to this file")
     parser.add_argument("--guarded", action="store_true", help="errors that a method has explained are finds as well")
+    parser.add_argument("--bounds", action="store_true", help="compiled loops check their indices")
     parser.add_argument("--cases", default="", help="models whose name contains this")
     options = parser.parse_args()
+    if options.bounds and os.environ.get("NUMBA_BOUNDSCHECK") != "1":  # numba reads it when it is imported
+        checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(CHECKED_CODE)}
+        os.execve(sys.executable, [sys.executable, "-m", "tests.fuzz.forge", *sys.argv[1:]], os.environ | checked)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     with mercer.engine(threads=1), tempfile.TemporaryDirectory() as folder:
@@ -358,13 +402,16 @@ def main() -> None:
                 s.template.name: dict(zip(OUTCOMES, map(int, c), strict=True))
                 for s, c in zip(found, counts, strict=True)
             },
+            "uncalled": sorted({f"{s.template.name}.{name}" for s in found for name in s.uncalled}),
             "classes": sorted({name for subject in found for name in subject.template.classes}),
             "finds": [find._asdict() for find in finds],
         }
         options.json.write_text(json.dumps(record, indent=1))
-    total = dict(zip(OUTCOMES, map(int, counts.sum(axis=0)), strict=True))
+    said = ("refused", "answered", "guarded", "foreign errors", "crashes", "hangs")
+    total = ", ".join(f"{n:,} {word}" for word, n in zip(said, map(int, counts.sum(axis=0)), strict=True))
     sys.stdout.write(
-        f"{len(found)} models made in {ready - begin:.0f} s; {options.count} mutations in {seconds:.0f} s: {total}\n"
+        f"{len(found)} models made in {ready - begin:.0f} s; {options.count:,} inputs of seed {options.seed} in "
+        f"{seconds:.0f} s, the slowest in {slowest:.1f} s: {total}\n"
     )
     places = Counter(
         (find.outcome, find.detail.split(": ")[1] if find.outcome in logged else find.name) for find in finds

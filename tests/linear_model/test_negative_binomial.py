@@ -53,6 +53,17 @@ def test_r_is_found_for_offsets_of_any_size() -> None:
     assert 1.0 < model.family_.r < 3.0
 
 
+def test_no_minimum_is_claimed_where_r_is_estimated() -> None:
+    """The minimum of the objective at this r may lie above that of another."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(200, 2))
+    y = np.round(rng.gamma(2.0, np.exp(1 + 0.3 * X[:, 0]) / 2))
+    certificate = GLM("negative_binomial").fit(X, y).certificate_
+    assert (certificate.holds, certificate.is_global) == (True, False)
+    assert "of its minimum" not in certificate.sentence
+    assert "of its minimum" in GLM("poisson").fit(X, y).certificate_.sentence
+
+
 @pytest.mark.filterwarnings("ignore::mercer.errors.SeparationWarning")
 @pytest.mark.parametrize("weight", [None, np.append(np.ones(19), 0.0)])
 def test_counts_of_zero_have_no_overdispersion(weight: Any) -> None:

@@ -69,6 +69,27 @@ def test_the_smallest_coefficients_are_those_of_the_pseudo_inverse() -> None:
     np.testing.assert_allclose(smallest, np.linalg.pinv(X) @ (X @ beta), rtol=1e-8)
 
 
+@pytest.mark.parametrize("outputs", [None, 3])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_smallest_coefficients_of_fewer_rows_than_columns(intercept: bool, outputs: int | None) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(7, 3)) @ rng.normal(size=(3, 12)) * np.repeat([1.0, 10.0, 0.1], 4)
+    weight = np.array([1.0, 2.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    rows = observed(X, intercept=intercept, weight=weight)
+    strengths = rows.design.coordinates.strengths(L2([1.0, *[0.0] * 11]).strengths(12))
+    found = find_dependence(rows, strengths)
+    assert found is not None
+    w = rng.normal(size=(12 + intercept,) if outputs is None else (12 + intercept, outputs))
+    changed = found.smallest(w, rows.design.coordinates)
+    seen = weight > 0
+    np.testing.assert_allclose(rows.design.times(changed)[seen], rows.design.times(w)[seen], rtol=1e-9, atol=1e-9)
+    before, after = (rows.design.coordinates.to_user(each)[0] for each in (w, changed))
+    np.testing.assert_allclose(after[0], before[0], rtol=1e-12)
+    A = X[seen][:, 1:]
+    A = A - A.mean(axis=0) if intercept else A
+    np.testing.assert_allclose(after[1:], np.linalg.pinv(A, rcond=1e-10) @ (A @ before[1:]), rtol=1e-7, atol=1e-9)
+
+
 def test_a_level_for_each_category_depends_on_the_intercept() -> None:
     pa = pytest.importorskip("pyarrow")
     design, terms = design_of(pa.table({"city": ["a", "b", "c", "a"]}), intercept=True, drop_first=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from mercer._errors import NonFiniteError, TooManyColumnsError
+from mercer import GLM
+from mercer._errors import NonFiniteError, SeparationWarning, TooManyColumnsError
 from mercer.matrices import DenseDesign, MixedDesign, Observations, SparseDesign
 from mercer.optim import separation
 from mercer.optim.separation import Separation
@@ -269,3 +271,39 @@ def test_rows_far_fewer_than_columns_are_separated_without_a_programme(kind: str
     assert (
         (slack[y == 1] > size[y == 1]).all() if kind == "bernoulli" else (np.abs(slack[y == 1]) <= size[y == 1]).all()
     )
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
+def test_a_whole_fit_of_far_fewer_rows_than_columns_takes_no_cube_of_the_columns() -> None:
+    """It took 43 s of processor time, for eigenvectors of 1,900 × 1,900 products."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 1900)), rng.integers(2, size=20).astype(float)
+    begin = time.process_time()
+    with pytest.warns(SeparationWarning):
+        model = GLM("bernoulli").fit(X, y)
+    assert time.process_time() - begin < 20
+    assert ((X @ model.coef_ + model.intercept_ > 0) == (y == 1)).all()
+    # the coefficients are in the span of the centred rows: no others are smaller
+    centred = X - X.mean(axis=0)
+    outside = model.coef_ - np.linalg.pinv(centred) @ (centred @ model.coef_)
+    assert np.linalg.norm(outside) <= 1e-9 * np.linalg.norm(model.coef_)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("n", [5, 40])
+def test_a_direction_is_shortened_to_the_shortest(n: int, intercept: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)) @ rng.normal(size=(3, 12))
+    design = DenseDesign.of(X, intercept=intercept)
+    rows = np.arange(n) != 2
+    invariant = separation.InvariantDirections.of(design, rows)
+    direction = rng.normal(size=(12 + intercept, 2))
+    shorter = invariant.shorten(direction, intercept=intercept)
+    A = design.take(np.flatnonzero(rows)).dense()
+    assert_allclose(A @ shorter, A @ direction, atol=1e-9)
+    assert_allclose(A @ invariant.basis(), 0.0, atol=1e-9)
+    N = separation.orthogonal_complement(invariant.span)
+    scaled, columns = direction * invariant.size[:, None], slice(0, 12)
+    share = np.linalg.lstsq(N[columns], scaled[columns], rcond=None)[0]
+    assert_allclose(shorter * invariant.size[:, None], scaled - N @ share, rtol=1e-8, atol=1e-9)
+    assert invariant.rank == N.shape[1] == 12 + intercept - 3 - intercept

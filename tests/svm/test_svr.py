@@ -15,7 +15,7 @@ from sklearn.datasets import load_diabetes, make_regression
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from mercer import SVR
+from mercer import SVC, SVR
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.kernels import RBF, Linear
 from tests._ctrl_c import interrupt
@@ -54,6 +54,20 @@ def test_primal_equals_dual_at_the_optimum() -> None:
     assert model.certificate_.dual == pytest.approx(dual, rel=1e-8)
     assert model.certificate_.primal == pytest.approx(primal, rel=1e-8)
     assert model.certificate_.holds
+
+
+@pytest.mark.parametrize("model", [SVR(C=100.0), SVC(C=100.0)])
+def test_a_large_gap_is_named_first_and_claims_no_global_optimum(model: Any) -> None:
+    X, t = waves()
+    y = t if isinstance(model, SVR) else (t > 0).astype(int)
+    far = model.set_params(tol=0.9).fit(X, y).certificate_
+    assert far.holds
+    assert far.gap > 1e-3 * far.primal
+    assert not far.is_global
+    assert far.sentence.startswith(f"the objective may be {far.gap:.2g} above its minimum")
+    near = model.set_params(tol=1e-5).fit(X, y).certificate_
+    assert near.is_global
+    assert near.sentence.startswith("no coefficient can move")
 
 
 def test_a_tube_around_everything_needs_no_support_vectors() -> None:

@@ -30,6 +30,7 @@ FITTED: dict[str, Check] = {
     "plan_": part_of(Plan),
     "certificate_": part_of(Certificate),
     "diagnosis_": optional(part_of(Diagnosis, PositiveDefinite)),
+    "_is_partial": part_of(bool),
     "n_iter_": optional(either(whole(0), integers(), sequence(".", whole(0)))),
 }
 #: fields of linear models, with one target or several
@@ -42,6 +43,7 @@ FITTED_PATHS = FITTED_LINEAR | {
     "alpha_": real(),
     "alphas_": either(reals("a"), reals("ra")),
     "mse_path_": floats(),
+    "dual_gap_": either(real(), floats("t")),
 }
 #: fields of classifiers that learn from statistics
 FITTED_CLASSES = FITTED | {
@@ -55,7 +57,9 @@ FITTED_COUNTS = FITTED | {
     "statistic_": part_of(ByClass),
     "_classes_fixed": part_of(bool),
     "class_count_": floats("k"),
+    "class_prior_": floats("k"),
     "class_log_prior_": floats("k"),
+    "_sparse_type": optional(part_of(type)),
 }
 #: fields of classifiers with normal densities
 FITTED_GAUSSIANS: dict[str, Check] = {
@@ -81,14 +85,18 @@ FITTED_MACHINE = FITTED | {
     "fit_status_": whole(),
     "_sparse": part_of(bool),
     "shape_fit_": each_of(whole(0), whole(0)),
+    "approximation_": optional(part_of()),
 }
 #: fields of kernel models that keep their rows; a vector of coefficients for one output
 FITTED_KERNEL_ROWS: dict[str, Check] = {
     "X_fit_": optional(any_rows("n", "d")),
     "dual_coef_": optional(either(floats("n"), floats("n."))),
+    "approximation_": optional(part_of()),
 }
 #: fields of vectorizers with a vocabulary
 FITTED_TEXT = FITTED | {
+    "fixed_vocabulary_": part_of(bool),
+    "_stop_words_id": whole(),
     "_is_column": flags("v"),
     "_all_terms": part_of(v="v"),
     "_column_terms": optional(part_of()),

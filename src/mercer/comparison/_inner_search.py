@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
-from mercer._stored import optional, part_of, stored
+from mercer._stored import ANYTHING, estimator, optional, part_of, stored
 from mercer._typing import Array
 from mercer.application.task_choice import task_for
 from mercer.application.tasks import Split, Task
@@ -108,7 +108,7 @@ def _split_if_possible(question: Task, groups: Any, times: Any) -> list[Split]:
     return []
 
 
-@stored(parameter=part_of(str), cv=optional(part_of()), best_estimator_=part_of())
+@stored(parameter=part_of(str), cv=optional(part_of()), best_estimator_=estimator(), best_value_=ANYTHING)
 class Tuned(BaseEstimator):
     """A model with a parameter chosen by cross-validation on its own training rows.
 

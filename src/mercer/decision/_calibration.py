@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError, NotConvergedWarning, PriorError
-from mercer._stored import floats, part_of, real, sequence, stored
+from mercer._stored import estimator, floats, part_of, real, sequence, stored
 from mercer._suggest import quoted
 from mercer._typing import Array
 from mercer._warn import warn
@@ -47,7 +47,7 @@ class StepFunction(NamedTuple):
 
 @stored(
     **FITTED_CLASSES,
-    model_=part_of(),
+    model_=estimator(),
     _trained_shares=floats("k"),
     shares_=floats("k"),
     slopes_=floats("."),

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import CalibrationWarning, DataError, NonFiniteError
-from mercer._stored import each_of, floats, integers, part_of, sequence, stored
+from mercer._stored import each_of, estimator, floats, integers, part_of, real, sequence, stored
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base.fitted_fields import FITTED, FITTED_CLASSES
@@ -274,9 +274,11 @@ def warn_if_too_few(n: int, coverage: float, consequence: str) -> None:
 
 @stored(
     **FITTED_CLASSES,
-    model_=part_of(),
-    models_=sequence("m", part_of()),
+    model_=estimator(),
+    models_=sequence("m", estimator()),
     calibration_codes_=sequence("m", integers("_n", below="k")),
+    guarantee_=part_of(str),
+    guaranteed_coverage_=real(),
     calibration_scores_=sequence("m", floats("_n")),
 )
 class ConformalClassifier(ConformalModel, ClassifierMixin, BaseEstimator):
@@ -539,10 +541,12 @@ MIN_RESIDUAL_SHARE = 1e-3
 
 @stored(
     **FITTED,
-    model_=part_of(),
-    models_=sequence("m", part_of()),
+    model_=estimator(),
+    models_=sequence("m", estimator()),
     spreads_=sequence(".", part_of()),
     quantiles_=sequence(".", each_of(part_of(), part_of())),
+    guarantee_=part_of(str),
+    guaranteed_coverage_=real(),
     calibration_scores_=sequence("m", floats("_n")),
 )
 class ConformalRegressor(ConformalModel, RegressorMixin, BaseEstimator):

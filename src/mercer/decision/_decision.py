@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import CostError, DataError, PriorError
-from mercer._stored import floats, part_of, stored
+from mercer._stored import estimator, floats, stored
 from mercer._suggest import quoted
 from mercer._typing import Array
 from mercer.base.generative import check_priors
@@ -48,7 +48,7 @@ from mercer.optim.certificate import Certificate
 MAX_COST_PAIRS = 6
 
 
-@stored(model_=part_of(), _shares=floats())
+@stored(model_=estimator(), _shares=floats())
 class Decision(WrapsModel, ClassifierMixin, BaseEstimator):
     """Choose actions from a model's probabilities, without changing the model.
 

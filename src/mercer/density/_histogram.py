@@ -169,6 +169,7 @@ HISTOGRAM_BLOCK_ROWS = 1 << 16
     density_=floats(),
     _cells=part_of(HistogramCells, d="d"),
     statistic_=part_of(GridCounts, d="d"),
+    bins_rule_=sequence(".", part_of(str)),
 )
 class HistogramDensity(DensityEstimator):
     """A density that is constant on each bin of one column, or on each cell of a grid over two or three.

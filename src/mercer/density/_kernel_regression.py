@@ -17,7 +17,7 @@ from mercer._errors import BandwidthError, ColumnTypeError, DataError, FitInterr
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._held import ValueHolder
 from mercer._memory import refuse_beyond_memory
-from mercer._stored import flags, floats, optional, part_of, sequence, stored, whole
+from mercer._stored import either, flags, floats, optional, part_of, real, sequence, stored, whole
 from mercer._suggest import quoted
 from mercer._threads import thread_count
 from mercer._typing import Array
@@ -189,6 +189,9 @@ FITTED_SMOOTHER = FITTED | {
     "_weightless_rows": optional(part_of(MixedRows)),
     "_left_out": optional(floats("r.")),
     "_noise": optional(floats("n.")),
+    "bandwidth_": optional(either(real(), floats(), part_of())),
+    "bandwidth_choice_": optional(part_of()),
+    "mismatch_": optional(either(real(), floats(), sequence(".", real()))),
 }
 FITTED_REGRESSOR_SMOOTHER = FITTED_SMOOTHER | {"_y_name": part_of(str), "_y_shape": sequence(".", whole(0))}
 

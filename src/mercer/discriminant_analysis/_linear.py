@@ -125,6 +125,7 @@ def fix_signs(vectors: Array) -> Array:
     covariance_=floats("dd"),
     explained_variance_ratio_=floats("."),
     _max_components=whole(0),
+    _moments=part_of(),
     _n_features_out=whole(0),
     _within=optional(floats("dd")),
     _weighted_covariance=optional(floats("dd")),

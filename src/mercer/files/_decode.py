@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import datetime
-from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from math import prod
@@ -28,50 +27,69 @@ from mercer.files._arrays import is_known, restored
 from mercer.files._declarations import Verifier
 from mercer.files._encode import BIT_GENERATORS, MAX_DEPTH, SCALAR_TYPES, SPARSE
 from mercer.files._names import class_named, constant_named, enum_named, shown, type_named
-from mercer.files._rules import refuse_unsafe
+from mercer.files._rules import KeyBudget, SlowKeysError, refuse_unsafe
 
 #: maximum levels of a file: some leaves are a level of JSON, but were not one of the saved object
 MAX_NESTING = MAX_DEPTH + 4
 #: maximum values of a model beyond the characters of its description, each counted as often as it occurs: a chain of
 #: twenty objects that contain the previous one twice has a million values for printing, comparing and hashing
 MAX_EXTRA_VALUES = 1_000_000
-#: maximum keys of a dict, or members of a set, with the same hash, because each is compared with all others
-MAX_COLLISIONS = 64
+#: how often a file may refer to its own values, each counted for every object that contains it, because checks of an
+#: object walk through its parts: values per character of the description beyond `MAX_EXTRA_TOTAL`
+MAX_REPEATS = 8
+MAX_EXTRA_TOTAL = 4_000_000
+#: the same of numbers in arrays: numbers per byte of the arrays beyond `MAX_EXTRA_NUMBERS`
+MAX_REPEATED_NUMBERS = 32
+MAX_EXTRA_NUMBERS = 100_000_000
 #: maximum positions in the tables of states of random numbers
 POSITIONS = {"pos": 624, "buffer_pos": 4}
 
 
 class Extent(NamedTuple):
-    """The number of values of an object, including those to which it refers, and the number of their levels."""
+    """The number of values of an object, including those to which it refers, of their levels and of their numbers."""
 
     values: int
     levels: int
+    numbers: int
 
 
 class Decoder:
     """A builder of the objects of a file, one after the other.
 
-    The number of values is bounded by `size`, the number of characters of the description.
+    The number of values is bounded by `size`, the number of characters of the description, both in one object and in
+    all; the numbers of the arrays to which objects refer are bounded by the bytes of these arrays.
     """
 
     def __init__(self, arrays: dict[str, Array], size: int) -> None:
         self._arrays, self._most_values = arrays, size + MAX_EXTRA_VALUES
+        self._most_in_all = MAX_REPEATS * size + MAX_EXTRA_TOTAL
+        self._most_numbers = MAX_REPEATED_NUMBERS * sum(values.nbytes for values in arrays.values()) + MAX_EXTRA_NUMBERS
         self._objects: list[Any] = []
         self._extents: list[Extent] = []
         self._made: dict[str, Array] = {}
         self._verifier = Verifier()
-        self._level = self._deepest = self._count = 0
+        self._keys = KeyBudget()
+        #: of the object that is built
+        self._level = self._deepest = self._count = self._numbers = 0
+        #: of the objects before it
+        self._earlier_count = self._earlier_numbers = 0
 
     def build(self, described: Any) -> Any:
         """Return the model of a description {"objects": […], "model": value}."""
         if not isinstance(described, dict) or set(described) != {"objects", "model"}:
             raise damaged("it does not describe a model")
         for record in described["objects"]:
-            self._count, self._deepest = 1, 0
+            self._begin(1)
             self._objects.append(self._object(record))
-            self._extents.append(Extent(self._count, self._deepest))
-        self._count = 0
+            self._extents.append(Extent(self._count, self._deepest, self._numbers))
+        self._begin(0)
         return self.value(described["model"])
+
+    def _begin(self, count: int) -> None:
+        """Begin to count the values of another object."""
+        self._earlier_count += self._count
+        self._earlier_numbers += self._numbers
+        self._count, self._deepest, self._numbers = count, 0, 0
 
     def value(self, described: Any) -> Any:
         """Return the value of a piece of JSON."""
@@ -89,8 +107,18 @@ class Decoder:
 
     def _reach(self, level: int) -> None:
         self._deepest = max(self._deepest, level)
-        if self._deepest > MAX_NESTING or self._count > self._most_values:
+        total = self._earlier_count + self._count
+        if self._deepest > MAX_NESTING or self._count > self._most_values or total > self._most_in_all:
             raise damaged("it has too many values, or they are nested too deeply")
+
+    def _count_numbers(self, values: Array) -> None:
+        """Count the numbers of an array for a reference to it, before the object that refers to it is verified."""
+        self._add_numbers(max(1, values.size, values.nbytes // 8))
+
+    def _add_numbers(self, more: int) -> None:
+        self._numbers += more
+        if self._earlier_numbers + self._numbers > self._most_numbers:
+            raise damaged("its objects refer to the same arrays too often")
 
     def _tagged(self, described: dict[str, Any]) -> Any:
         tag = next(iter(described), None)
@@ -132,6 +160,7 @@ class Decoder:
             raise damaged("an object refers to one that does not precede it")
         self._count += self._extents[number].values
         self._reach(self._level + self._extents[number].levels)
+        self._add_numbers(self._extents[number].numbers)
         return self._objects[number]
 
     # Arrays.
@@ -141,6 +170,7 @@ class Decoder:
         name = described["array"]
         if name not in self._made:
             self._made[name] = restored(self._arrays.pop(name), described)
+        self._count_numbers(self._made[name])
         return self._made[name]
 
     def strings(self, described: dict[str, Any]) -> Array:
@@ -162,7 +192,23 @@ class Decoder:
         """Return an array that is read only once, because a few bytes with many references could become large."""
         if name not in self._arrays:
             raise damaged("it reads bytes that do not exist or are read already")
+        self._count_numbers(self._arrays[name])
         return self._arrays.pop(name)
+
+    def mapping(self, described: dict[str, Any]) -> dict[Any, Any]:
+        """Return a dict, unless comparing its keys takes too long."""
+        keys, values = ([self.value(part) for part in parts] for parts in described["dict"])
+        try:
+            return self._keys.make_dict(keys, values)
+        except SlowKeysError as error:
+            raise damaged(str(error)) from None
+
+    def members(self, described: list[Any]) -> set[Any]:
+        """Return a set, unless comparing its members takes too long."""
+        try:
+            return self._keys.make_set([self.value(part) for part in described])
+        except SlowKeysError as error:
+            raise damaged(str(error)) from None
 
     def sparse(self, described: dict[str, Any]) -> Any:
         """Return a sparse matrix, after checking its indices."""
@@ -273,19 +319,6 @@ def _indices_hold(data: Array, indices: Array, indptr: Array, *, lines: int, wid
     return bool(ends and (not len(indices) or (indices.min() >= 0 and indices.max() < width)))
 
 
-def _dict(decoder: Decoder, described: dict[str, Any]) -> dict[Any, Any]:
-    keys, values = described["dict"]
-    return dict(zip(_hashable(decoder, keys), (decoder.value(value) for value in values), strict=True))
-
-
-def _hashable(decoder: Decoder, described: list[Any]) -> list[Any]:
-    """Return hashable values; many with the same hash, which take quadratic time, are an error."""
-    found = [decoder.value(part) for part in described]
-    if len(found) > MAX_COLLISIONS and max(Counter(map(hash, found)).values()) > MAX_COLLISIONS:
-        raise damaged(f"more than {MAX_COLLISIONS} of its keys have the same hash")
-    return found
-
-
 def _range(numbers: list[Any]) -> range:
     found = range(*numbers)
     if any(abs(end) >= 1 << 62 for end in (found.start, found.stop, found.step)) or len(found) > MAX_EXTRA_VALUES:
@@ -339,9 +372,9 @@ _TAGS: dict[Any, Callable[[Decoder, dict[str, Any]], Any]] = {
     "frame": Decoder.frame,
     "scalar": Decoder.scalar,
     "tuple": lambda decoder, d: tuple([decoder.value(part) for part in d["tuple"]]),
-    "dict": _dict,
-    "set": lambda decoder, d: set(_hashable(decoder, d["set"])),
-    "frozenset": lambda decoder, d: frozenset(_hashable(decoder, d["frozenset"])),
+    "dict": Decoder.mapping,
+    "set": lambda decoder, d: decoder.members(d["set"]),
+    "frozenset": lambda decoder, d: frozenset(decoder.members(d["frozenset"])),
     "float": lambda _, d: _float(d),
     "bytes": lambda _, d: base64.b64decode(d["bytes"], validate=True),
     "complex": lambda decoder, d: complex(*[decoder.value(part) for part in d["complex"]]),

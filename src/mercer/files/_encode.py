@@ -30,7 +30,7 @@ from mercer.files import _state
 from mercer.files._arrays import is_storable, little, stored
 from mercer.files._declarations import Verifier
 from mercer.files._names import name_of_class, name_of_type
-from mercer.files._rules import refuse_unsafe
+from mercer.files._rules import KeyBudget, SlowKeysError, refuse_unsafe
 
 #: maximum nesting of lists, dicts and objects
 MAX_DEPTH = 100
@@ -52,6 +52,7 @@ class Encoder:
         self._open: set[int] = set()
         self._places: dict[int, Any] = {}
         self._verifier = Verifier()
+        self._keys = KeyBudget()
         self._kept: list[Any] = []  # references that keep ids unique
 
     def value(self, value: Any) -> Any:
@@ -94,7 +95,7 @@ class Encoder:
         for part, value in parts.items():
             with self._at(f".{part}"):
                 if not _state.may_have(type(thing), part):
-                    self.refuse("an attribute of that name", "delete it")
+                    self.refuse("an attribute that its class does not declare", "delete it or declare it")
                 state[part] = _requests(value) if part == _state.REQUESTS else self.value(value)
         self._verify(thing, parts)
         return self._added({"class": name, "state": state})
@@ -200,8 +201,22 @@ class Encoder:
 
     def _dict(self, values: dict[Any, Any]) -> Any:
         with self._entered(values):
+            self._check_keys(list(values))
             keys = [self.value(key) for key in values]
             return {"dict": [keys, [self._entry(key, value) for key, value in values.items()]]}
+
+    def set_members(self, values: Any) -> list[Any]:
+        """Return the members of a set in an order that is always the same."""
+        members = sorted(values, key=repr)
+        self._check_keys(members)
+        return self._list(members)
+
+    def _check_keys(self, keys: list[Any]) -> None:
+        """Raise an error if a file with a container of these keys could not be loaded."""
+        try:
+            self._keys.make_set(keys)
+        except SlowKeysError as error:
+            self.refuse(f"a container in which {error}", "use strings, or write them in an array")
 
     def _entry(self, key: Any, value: Any) -> Any:
         with self._at(f"[{key!r:.40}]"):
@@ -261,8 +276,8 @@ _SIMPLE: dict[type, Callable[[Encoder, Any], Any]] = {
     list: lambda encoder, value: encoder._list(value),
     tuple: lambda encoder, value: {"tuple": encoder._list(value)},
     dict: lambda encoder, value: encoder._dict(value),
-    set: lambda encoder, value: {"set": encoder._list(sorted(value, key=repr))},
-    frozenset: lambda encoder, value: {"frozenset": encoder._list(sorted(value, key=repr))},
+    set: lambda encoder, value: {"set": encoder.set_members(value)},
+    frozenset: lambda encoder, value: {"frozenset": encoder.set_members(value)},
     np.ndarray: lambda encoder, value: encoder.array(value),
     np.memmap: lambda encoder, value: encoder.array(value),
     bytes: lambda encoder, value: {"bytes": _packed(value)},

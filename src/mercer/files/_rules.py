@@ -1,7 +1,13 @@
-"""Parts that are not allowed in files although they are plain data: they would be executed or take all resources."""
+"""Parts that are not allowed in files although they are plain data: they would be executed or take all resources.
+
+The rules are the same for saving and loading.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from time import thread_time
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +17,17 @@ from mercer.base import resolve
 
 #: maximum number of processes that a file may request
 MAX_PROCESSES = 1024
+#: maximum keys of a dict, or members of a set, with the same hash, because each is compared with all others
+MAX_COLLISIONS = 64
+#: maximum comparisons of keys in all dicts and sets of a file before these are built against the clock: 10,000 keys
+#: other than strings in one container
+FREE_COMPARISONS = 100_000_000
+#: keys that are inserted between two looks at the clock
+KEY_PIECE = 256
+#: seconds of processor time that the dicts and sets of a file may take beyond `SECONDS_OF_KEY` for each key, which is
+#: ten times what usual keys take
+MAX_KEY_SECONDS = 0.5
+SECONDS_OF_KEY = 5e-6
 
 
 class UnsafePart(Protocol):
@@ -32,3 +49,55 @@ def refuse_unsafe(thing: Any, refuse: UnsafePart) -> None:
         found: Unsafe | None = resolve(find)(thing)
         if found is not None:
             refuse(f".{found.part}", found.what, found.remedy)
+
+
+class SlowKeysError(Exception):
+    """An error for keys of a dict, or members of a set, that take too long to compare."""
+
+
+class KeyBudget:
+    """A bound on the time that building the dicts and sets of one file takes.
+
+    Python salts the hashes of strings and bytes, but those of other keys can be chosen so that each of n keys is
+    compared with all others, also when all hashes differ. Up to 64 keys take linear time in any case. Larger containers
+    are charged n² comparisons against `comparisons`, and beyond these their keys are inserted piece by piece, until
+    `seconds` are spent.
+    """
+
+    def __init__(self, comparisons: int = FREE_COMPARISONS, seconds: float = MAX_KEY_SECONDS) -> None:
+        self._comparisons, self._seconds = comparisons, seconds
+
+    def make_dict(self, keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
+        """Return a dict of the keys and their values."""
+        made: dict[Any, Any] = {}
+        pairs = iter(list(zip(keys, values, strict=True)))
+        for size in self._pieces(keys):
+            made.update(islice(pairs, size))
+        return made
+
+    def make_set(self, members: Sequence[Any]) -> set[Any]:
+        """Return a set of the members."""
+        made: set[Any] = set()
+        rest = iter(members)
+        for size in self._pieces(members):
+            made.update(islice(rest, size))
+        return made
+
+    def _pieces(self, keys: Sequence[Any]) -> Iterator[int]:
+        """Yield numbers of keys to insert, and check the time that each insertion has taken."""
+        n = sum(type(key) is not str and type(key) is not bytes for key in keys)
+        if n > MAX_COLLISIONS:
+            self._comparisons -= n**2
+            hashes = np.sort(np.fromiter(map(hash, keys), np.int64, len(keys)))
+            if (hashes[MAX_COLLISIONS:] == hashes[:-MAX_COLLISIONS]).any():
+                raise SlowKeysError(f"more than {MAX_COLLISIONS} of its keys have the same hash")
+        if n <= MAX_COLLISIONS or self._comparisons >= 0:
+            yield len(keys)
+            return
+        for start in range(0, len(keys), KEY_PIECE):
+            size = min(KEY_PIECE, len(keys) - start)
+            begin = thread_time()
+            yield size
+            self._seconds -= thread_time() - begin - size * SECONDS_OF_KEY
+            if self._seconds < 0:
+                raise SlowKeysError("its keys have hashes with which comparing them takes too long")

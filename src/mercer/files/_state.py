@@ -9,10 +9,14 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from mercer._tags import tag_of
 from mercer.base import scikit_learn
+from mercer.files._declarations import known_declaration
 
 #: scikit-learn's attribute for metadata routing, which refers back to its estimator
 REQUESTS = "_metadata_request"
+#: attributes that scikit-learn gives to estimators of any package
+CONVENTIONAL = (REQUESTS, "_sklearn_output_config", "_sklearn_version")
 
 
 def state_of(thing: Any) -> dict[str, Any]:
@@ -37,8 +41,9 @@ def is_record(cls: type) -> bool:
 def may_have(cls: type, name: Any) -> bool:
     """Return whether an object of this class may have a part of that name.
 
-    If the class declares its fields, only these are allowed. Otherwise all names are allowed except special ones and
-    those of attributes of the class, such as methods and properties, unless these are None, True or False.
+    An estimator may have its parameters, the fields that its class declares and those of scikit-learn's conventions,
+    but no methods or properties. Another object may have its fields. Classes of scikit-learn, whose attributes are not
+    all declared, may have any that are not methods or properties.
     """
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
         return False
@@ -48,7 +53,16 @@ def may_have(cls: type, name: Any) -> bool:
         return _own(cls, "__getstate__")
     if dataclasses.is_dataclass(cls) and not issubclass(cls, BaseEstimator):
         return name in _field_names(cls)
-    return isinstance(inspect.getattr_static(cls, name, None), bool | None)
+    if not isinstance(inspect.getattr_static(cls, name, None), bool | None):
+        return False
+    return tag_of(cls) is None or not issubclass(cls, BaseEstimator) or name in _attributes(cls)
+
+
+@cache
+def _attributes(cls: Any) -> frozenset[str]:
+    """Return the names of the parameters and the declared attributes of an estimator."""
+    declared = known_declaration(cls)
+    return frozenset({*cls._get_param_names(), *declared.fields, *declared.regrow, *CONVENTIONAL})
 
 
 def completed(cls: type, state: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, DeviceError
 from mercer._gpu import is_tensor, like, to_numpy
-from mercer._stored import any_rows, floats, integers, part_of, stored, whole
+from mercer._stored import any_rows, floats, integers, optional, part_of, real, stored, whole
 from mercer._threads import row_blocks, thread_count
 from mercer._typing import Array
 from mercer._warn import warn
@@ -215,6 +215,8 @@ MIN_EIGENVALUE = 1e-12
     _back=floats("m."),
     _n_features_out=whole(0),
     kernel_=part_of(),
+    _by=part_of(),
+    approximation_error_=optional(real()),
 )
 class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features ψ with ψ(x)ᵀψ(z) ≈ k(x, z), exact where x and z are landmarks; scikit-learn's, with its error measured.

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import MercerWarning, NoRepresenterError
 from mercer._gpu import is_tensor
-from mercer._stored import part_of, stored
+from mercer._stored import either, floats, part_of, real, stored
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Half, Question, kernel_choice, resolve, traits, traits_of
@@ -152,7 +152,13 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     export="mercer.export.kernels.kernelized",
     objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
-@stored(**FITTED | FITTED_KERNEL_ROWS, kernel_=part_of(), _kind=part_of(ResponseKind), _function=part_of(n="n", d="d"))
+@stored(
+    **FITTED | FITTED_KERNEL_ROWS,
+    kernel_=part_of(),
+    _kind=part_of(ResponseKind),
+    _function=part_of(n="n", d="d"),
+    intercept_=either(real(), floats()),
+)
 class Kernelized(KernelModel):
     """A model with an L2 penalty, fitted to the features of a kernel, which are never written out.
 

@@ -338,6 +338,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     alpha_=either(real(), reals(".")),
     alphas_=reals("a"),
     alpha_errors_=reals("a"),
+    gamma_=real(),
     gammas_=reals("g"),
     gamma_errors_=reals("g"),
     loo_predictions_=either(floats("n"), floats("n.")),

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state, compute_class_weight
 
 from mercer._errors import DataError, FitInterrupted, KernelError, NoRepresenterError, NotConvergedWarning
-from mercer._stored import part_of, stored
+from mercer._stored import either, floats, part_of, real, stored
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer._warn import warn
@@ -251,7 +251,12 @@ def kernelize_perceptron(model: Any, kernel: Any, approximate: Any) -> KernelPer
     cost="mercer.cost.work.perceptron",
     objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
-@stored(**FITTED | FITTED_KERNEL_ROWS, kernel_=part_of(), _function=part_of(KernelFunction, n="n", d="d"))
+@stored(
+    **FITTED | FITTED_KERNEL_ROWS,
+    kernel_=part_of(),
+    _function=part_of(KernelFunction, n="n", d="d"),
+    intercept_=either(real(), floats()),
+)
 class KernelPerceptron(KernelModel):
     """A perceptron in the features of a kernel: αᵢ counts the mistakes about row i.
 

@@ -6,6 +6,7 @@ Each class states the rule that makes the result a kernel in its `reason`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral, Real
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -74,6 +75,11 @@ class BinaryKernel(Kernel):
     def fits_single(self, side: SeveralRows) -> bool:
         own = super().fits_single(side)
         return own and self.k1.fits_single(side.sides[0]) and self.k2.fits_single(side.sides[1])
+
+
+def _has_equal_neighbours(numbers: list[int]) -> bool:
+    """Return whether sorted numbers repeat; a set of numbers from a file could take quadratic time."""
+    return any(one == other for one, other in pairwise(numbers))
 
 
 def format_operand(kernel: Kernel, binding: int) -> str:
@@ -416,7 +422,7 @@ class Columns(UnaryKernel):
             raise KernelError(f"columns are numbered 0, 1, …; got {self.columns!r}, which are not numbers.") from error
         if any(isinstance(column, bool) for column in self.columns):  # in Python these are 0 and 1
             raise KernelError(f"columns are numbered 0, 1, …; got a mask, {self.columns!r}.")
-        if not columns or min(columns) < 0 or len(set(columns)) < len(columns):
+        if not columns or min(columns) < 0 or _has_equal_neighbours(sorted(columns)):
             raise KernelError(f"columns must be different numbers of 0 or more, at least one; got {self.columns!r}.")
         object.__setattr__(self, "columns", columns)
 

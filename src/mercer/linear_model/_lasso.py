@@ -24,7 +24,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import DataError, FitInterrupted
-from mercer._stored import real, stored
+from mercer._stored import either, floats, real, stored
 from mercer._threads import row_blocks
 from mercer._typing import Array
 from mercer._warn import warn
@@ -134,7 +134,7 @@ class L1Regressor(LeastSquaresRegressor, ABC):
     summary="mercer.inference.reading.refuse_selection",
     objective="mercer.kernel_ridge.objectives.raise_for_l1",
 )
-@stored(**FITTED_LINEAR)
+@stored(**FITTED_LINEAR, dual_gap_=either(real(), floats("t")))
 class ElasticNet(L1Regressor):
     """Linear regression with absolute values and squares in the penalty; scikit-learn's, with a certificate.
 
@@ -286,7 +286,7 @@ class ElasticNet(L1Regressor):
     summary="mercer.inference.reading.refuse_selection",
     objective="mercer.kernel_ridge.objectives.raise_for_l1",
 )
-@stored(**FITTED_LINEAR)
+@stored(**FITTED_LINEAR, l1_ratio=real())
 class Lasso(ElasticNet):
     """Linear regression with absolute values in the penalty; scikit-learn's, with a certificate.
 

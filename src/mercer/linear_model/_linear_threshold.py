@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer._errors import DataError, FitInterrupted
 from mercer._gpu import is_tensor, like, namespace, to_numpy
-from mercer._stored import floats, part_of, stored
+from mercer._stored import floats, optional, part_of, sequence, stored
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.base import DECIDES_ONLY, Candidate, Question, traits
@@ -166,7 +166,14 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     export="mercer.export.linear.threshold",
     kernelize="mercer.kernel_ridge.perceptron.kernelize_perceptron",
 )
-@stored(**FITTED_CLASSES, _units=part_of(ThresholdUnits, u="u"), coef_=floats("ud"), intercept_=floats("u"))
+@stored(
+    **FITTED_CLASSES,
+    _units=part_of(ThresholdUnits, u="u"),
+    coef_=floats("ud"),
+    intercept_=floats("u"),
+    trace_=part_of(History),
+    separations_=optional(sequence(".", part_of())),
+)
 class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     """Linear threshold units: class 1 if w·x + w₀ ≥ 0, trained by one of the four rules of the lectures.
 

@@ -24,7 +24,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import _check_method_params, _deprecate_positional_args
 
 from mercer._errors import DataError, NonFiniteError
-from mercer._stored import ANYTHING, either, floats, mapping, matrix, real, reals, stored, values
+from mercer._stored import ANYTHING, either, floats, mapping, matrix, part_of, real, reals, stored, values
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer._warn import warn
@@ -325,6 +325,7 @@ def _with_chosen_penalty(search: LogisticRegressionCV) -> LogisticRegression:
     Cs_=reals("."),
     l1_ratio_=either(real(), values(".")),
     l1_ratios_=values("."),
+    _penalised=part_of(PathPenalty),
     coefs_paths_=either(floats(), mapping(ANYTHING, floats())),
     scores_=either(floats(), mapping(ANYTHING, floats())),
 )

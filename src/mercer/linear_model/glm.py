@@ -26,7 +26,7 @@ from mercer._errors import (
     UnsuitableSolverError,
 )
 from mercer._gpu import is_tensor, like, namespace
-from mercer._stored import either, floats, optional, part_of, real, stored
+from mercer._stored import either, floats, optional, part_of, real, sequence, stored
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer._warn import warn
@@ -215,6 +215,13 @@ def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
     _function=part_of(KernelFunction, FourierFunction, n="n", d="d"),
     coef_=optional(either(floats("w"), floats("kw"))),
     intercept_=either(real(), floats("k")),
+    coefficient_names_=sequence(".", part_of(str)),
+    deviance_=optional(real()),
+    null_deviance_=optional(real()),
+    df_residual_=optional(real()),
+    dispersion_=optional(real()),
+    log_likelihood_=optional(real()),
+    kernel_=optional(part_of()),
 )
 class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
     """Generalised linear model: E y = g⁻¹(Xβ + b + offset), with the distribution of y from a family.

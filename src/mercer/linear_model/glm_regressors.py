@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._errors import DataError, NonFiniteError, SupportError
 from mercer._gpu import is_tensor, to_numpy
-from mercer._stored import stored
+from mercer._stored import real, stored
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer._warn import warn
@@ -657,7 +657,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     summary="mercer.inference.reading.refuse_log_target",
     objective="mercer.kernel_ridge.objectives.DevianceObjective",
 )
-@stored(**FITTED_LINEAR)
+@stored(**FITTED_LINEAR, smearing_=real())
 class LogNormalRegressor(GLMRegressor):
     """Ridge-penalised least squares of log y, whose predictions are means of y: E y = exp(Xβ + b).
 

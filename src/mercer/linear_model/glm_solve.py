@@ -34,7 +34,7 @@ from mercer.families.response import Response
 from mercer.linear_model._dependence import MOST_COLUMNS_OF_DEPENDENCE, find_dependence
 from mercer.linear_model.separation import examine, weak_prior
 from mercer.optim import firth, several_starts
-from mercer.optim.certificate import STATIONARY, Certificate, Solution
+from mercer.optim.certificate import STATIONARY, Certificate, Solution, sentence_without_fall
 from mercer.optim.choose import AnyProblem, SolverChoice, choose
 from mercer.optim.curvature import Curvature
 from mercer.optim.least_squares import LinearSolution
@@ -238,8 +238,8 @@ def alternate_with_r(
         certificate = Certificate(STATIONARY, float(change), THETA_TOLERANCE, sentence)
     else:
         sentence = (
-            f"at the r that was found, {certificate.sentence}; {what} and r, each likeliest for the other, were found "
-            "in turn, and others may be likelier together"
+            f"at the r that was found, {sentence_without_fall(certificate)}; {what} and r, each likeliest for the "
+            "other, were found in turn, and others may be likelier together"
         )
         certificate = replace(certificate, kind=STATIONARY, sentence=sentence)
     return fit._replace(solution=replace(fit.solution, trace=trace, certificate=certificate))  # type: ignore[no-any-return]

@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import (
 )
 
 from mercer._errors import DataError
-from mercer._stored import stored
+from mercer._stored import either, floats, part_of, real, reals, stored
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Question, traits
@@ -192,7 +192,13 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     summary="mercer.inference.reading.read_least_squares",
     objective="mercer.kernel_ridge.objectives.make_ridge_objective",
 )
-@stored(**FITTED_LINEAR)
+@stored(
+    **FITTED_LINEAR,
+    alpha_=either(real(), reals()),
+    alphas_=reals("a"),
+    alpha_errors_=reals(),
+    solver_=part_of(str),
+)
 class Ridge(LeastSquaresRegressor):
     """Ridge regression, ‖y − X w − b‖² + alpha ‖w‖²; scikit-learn's, with a certificate and automatic choice of alpha.
 
@@ -400,7 +406,7 @@ class Ridge(LeastSquaresRegressor):
     summary="mercer.inference.reading.read_least_squares",
     objective="mercer.kernel_ridge.objectives.raise_for_search",
 )
-@stored(**FITTED_LINEAR)
+@stored(**FITTED_LINEAR, alpha_=either(real(), reals()), best_score_=either(real(), floats()), cv_results_=floats())
 class RidgeCV(LeastSquaresRegressor):
     """Ridge regression that tries several penalties; scikit-learn's, with a certificate.
 

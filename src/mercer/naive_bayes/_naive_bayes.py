@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import MergeError
 from mercer._gpu import is_tensor
 from mercer._held import ValueHolder
-from mercer._stored import part_of, sequence, stored
+from mercer._stored import optional, part_of, sequence, stored
 from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED_CLASSES
@@ -87,6 +87,8 @@ def _levels(model: NaiveBayes) -> dict[str, tuple[Any, ...]]:
     **FITTED_CLASSES,
     parts_=sequence(".", part_of(ModelPart)),
     _conditionals=sequence(".", part_of(PartConditional, k="k")),
+    _library=optional(part_of(str)),
+    parameters_=part_of(dict),
 )
 class NaiveBayes(ValueHolder, GenerativeClassifier):
     """Naive Bayes with a family for each column: p(x, y) = p(y) Π_S p(x_S|y).

@@ -17,6 +17,9 @@ STATIONARY = "stationary point"
 #: the limits of that claim
 LOCAL_ONLY = "the objective is not convex, so that this is about points nearby, and a lower one may exist elsewhere"
 
+#: beginning of the claim that the minimum of the objective is near
+FALL = "; the objective is within "
+
 #: default bound for the length of the gradient, in standard errors: the distance to the optimum
 LENGTH_TOLERANCE = 1e-8
 
@@ -141,8 +144,13 @@ def gradient_certificate(
         )
     sentence = f"distance to {target} in standard errors, {how}"
     if fall is not None and length <= tolerance:  # by the curvature here, which is not that of a distant minimum
-        sentence += f"; the objective is within {fall:.1g} of its minimum"
+        sentence += f"{FALL}{fall:.1g} of its minimum"
     return Certificate("gradient norm", length, tolerance, sentence)
+
+
+def sentence_without_fall(certificate: Certificate) -> str:
+    """Return the sentence of a gradient certificate without its claim about the minimum of the objective."""
+    return certificate.sentence.partition(FALL)[0]
 
 
 def subgradient_certificate(length: float, tolerance: float, steps: str, *, is_convex: bool) -> Certificate:

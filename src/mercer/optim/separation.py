@@ -157,21 +157,38 @@ class InvariantDirections:
     """Directions along which the predictors of some rows of a design do not change."""
 
     size: Array
-    #: orthonormal, for columns divided by their size
-    vectors: Array
+    #: orthonormal basis of the span of these rows, for columns divided by their size
+    span: Array
+    #: orthonormal basis of its complement, the directions; None if it is computed when it is used
+    complement: Array | None = None
 
     @classmethod
     def of(cls, design: Design, rows: Array) -> Self:
         """Find these directions for the rows of a mask."""
+        flat = FLAT_DIRECTION * design.n_columns
+        if np.count_nonzero(rows) < design.n_columns:  # XᵀX and its eigenvectors would take the cube of the columns
+            taken = design.take(np.flatnonzero(rows)).dense()
+            with np.errstate(over="ignore"):
+                squared = check_finite_sums(np.square(taken).sum(axis=0))
+            size = np.sqrt(np.where(squared > 0, squared, 1.0))
+            with blas_for(len(size)):
+                _, singular, span = np.linalg.svd(taken / size, full_matrices=False)
+            return cls(size, span[np.square(singular) > flat].T)
         gram = check_finite_sums(design.gram(rows.astype(float)))
         size = np.sqrt(np.where(np.diagonal(gram) > 0, np.diagonal(gram), 1.0))
         with blas_for(len(size)):
             values, vectors = np.linalg.eigh(gram / size / size[:, None])
-        return cls(size, vectors[:, values <= FLAT_DIRECTION * len(size)])
+        return cls(size, vectors[:, values > flat], vectors[:, values <= flat])
+
+    @property
+    def rank(self) -> int:
+        """Return the number of independent directions."""
+        return int(len(self.size) - self.span.shape[1])
 
     def basis(self) -> Array:
         """Return a basis whose columns have the largest entry 1."""
-        basis = self.vectors / self.size[:, None]
+        vectors = orthogonal_complement(self.span) if self.complement is None else self.complement
+        basis = vectors / self.size[:, None]
         return np.asarray(basis / np.abs(basis).max(axis=0, initial=0.0))
 
     def shorten(self, direction: Array, *, intercept: bool) -> Array:
@@ -180,9 +197,27 @@ class InvariantDirections:
         The last coefficient, the intercept, does not count: it replaces columns that are constant in the rows.
         """
         scaled = (direction.T * self.size).T
-        columns = slice(0, len(self.size) - intercept)
-        share = np.linalg.lstsq(self.vectors[columns], scaled[columns], rcond=None)[0]
-        return np.asarray(((scaled - self.vectors @ share).T / self.size).T)
+        if not intercept:
+            shortest = self.span @ (self.span.T @ scaled)
+        else:
+            # with the invariant directions N: s minimises ‖d − N s‖ without the last row u of N, so that
+            # (I − uuᵀ) s = Nᵀd, where d has 0 for the intercept; by I − NNᵀ = VVᵀ for the span V with the last row v
+            last = self.span[-1]
+            others = scaled.copy()
+            others[-1] = 0.0
+            inside = self.span.T @ others
+            moved = others - self.span @ inside
+            unit = np.zeros(len(scaled))
+            unit[-1] = 1.0
+            share = (last @ inside) / (last @ last)
+            shortest = scaled - moved + np.multiply.outer(unit - self.span @ last, share)
+        return np.asarray((shortest.T / self.size).T)
+
+
+def orthogonal_complement(span: Array) -> Array:
+    """Return an orthonormal basis of the complement of orthonormal columns."""
+    with blas_for(len(span)):
+        return np.asarray(np.linalg.qr(span, mode="complete").Q[:, span.shape[1] :])
 
 
 #: |a_i·δ| below this counts as 0, for |δ_j| up to 1 and columns of unit size
@@ -435,7 +470,7 @@ class _SeparationSearch:
         coordinates = self._cone.design.coordinates
         if direction.ndim == 2:
             direction = direction - direction.mean(axis=1, keepdims=True)
-        if self._idle is not None and self._idle.vectors.size:
+        if self._idle is not None and self._idle.rank:
             direction = self._idle.shorten(direction, intercept=coordinates.intercept)
         direction = np.where(np.abs(direction) > ZERO_SLACK * np.abs(direction).max(), direction, 0.0)
         coefficients, intercept = coordinates.to_user(direction)

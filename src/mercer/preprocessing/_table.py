@@ -173,6 +173,8 @@ def _levels(features: TableFeatures) -> dict[str, tuple[Any, ...]]:
     _used=sequence(".", part_of(str)),
     _slots=sequence(".", part_of(Slot)),
     _formula=optional(part_of(FormulaFeatures)),
+    formats_=part_of(dict),
+    schema_=part_of(),
     unsafe="mercer.files._formulas.unsafe_formula",
 )
 class TableFeatures(TransformerMixin, BaseEstimator):

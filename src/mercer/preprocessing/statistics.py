@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._stored import part_of, stored
+from mercer._stored import either, estimator, floats, optional, real, stored
 from mercer._typing import Array
 from mercer.base.fitted_fields import FITTED
 from mercer.base.linear_form import (
@@ -28,7 +28,7 @@ from mercer.base.validation import adopt_columns, is_sparse, restore_on_failure
 from mercer.data.sources.base import Source
 
 
-@stored(**FITTED, model_=part_of())
+@stored(**FITTED, model_=estimator(), scale_=optional(either(real(), floats())))
 class StatisticFeatures(TransformerMixin, BaseEstimator):
     """Sufficient statistics T(x) of the columns in a generative model.
 

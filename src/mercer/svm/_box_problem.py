@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,10 @@ class BoxPoint:
     weights: Array | None = None
 
 
+#: share of the objective beyond which a gap is named first, and KKT conditions alone claim no global optimum
+GLOBAL_GAP_SHARE = 1e-3
+
+
 @stored()
 @dataclass(frozen=True)
 class Margins(Certificate):
@@ -71,6 +76,19 @@ class Margins(Certificate):
     def gap(self) -> float:
         """Return primal minus dual: an upper bound of the error of the objective."""
         return self.primal - self.dual
+
+    @property
+    def has_small_gap(self) -> bool:
+        """Whether the gap is a negligible share of the objective; False if either is not finite."""
+        return bool(self.gap <= GLOBAL_GAP_SHARE * abs(self.primal)) and isfinite(self.primal)
+
+    @property
+    def is_global(self) -> bool:
+        """Whether the certificate holds and its gap bounds the distance from the minimum, too.
+
+        A small violation may leave a large gap, if prices or kernel values are large.
+        """
+        return super().is_global and (self.kind != "KKT" or self.has_small_gap)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -319,6 +320,12 @@ class _BoxDescent:
             f"dual {dual:.8g}, gap {primal - dual:.2g} after {self.limits.steps} steps"
         )
         certificate = Margins("KKT", violation, self.limits.tolerance, sentence, primal, dual)
+        if isfinite(certificate.gap) and not certificate.has_small_gap:
+            share = certificate.gap / abs(primal) if primal else np.inf
+            gap = (
+                f"the objective may be {certificate.gap:.2g} above its minimum, which is {share:.2g} of it; {sentence}"
+            )
+            certificate = replace(certificate, sentence=gap)
         point = BoxPoint(self.beta, intercept, self.gradient + self.problem.target + intercept, self.limits.steps)
         return Solution(point, certificate, tuple(self.trace))
 

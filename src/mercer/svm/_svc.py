@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Hidden, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
-from mercer._stored import floats, optional, part_of, stored
+from mercer._stored import floats, optional, part_of, sequence, stored
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import DECIDES_ONLY, Candidate, Question, kernel_choice, traits
@@ -22,6 +22,7 @@ from mercer.base.sources import fits_sources
 from mercer.base.validation import refuse_one_class, restore_on_failure, warn_of_many_classes
 from mercer.data.labels import encode_labels
 from mercer.kernels.inputs import count
+from mercer.optim.certificate import Certificate
 from mercer.svm._approximate import FeatureComparison
 from mercer.svm._base import MACHINE_CONSTRAINTS, Machines, SupportVectorMachine, to_dense
 from mercer.svm._box_problem import BoxProblem, make_feasible
@@ -59,7 +60,12 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     cost="mercer.cost.work.support_vectors",
     objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
-@stored(**FITTED_MACHINE, class_weight_=floats("k"), _calibration=optional(part_of(Calibration)))
+@stored(
+    **FITTED_MACHINE,
+    class_weight_=floats("k"),
+    _calibration=optional(part_of(Calibration)),
+    certificates_=sequence(".", part_of(Certificate)),
+)
 class SVC(ClassifierMixin, SupportVectorMachine):
     """Support vector classification: scikit-learn's, with a duality gap as a certificate.
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer._stored import stored
+from mercer._stored import stored, whole
 from mercer.base import traits
 from mercer.base.fitted_fields import FITTED
 from mercer.base.sources import fits_sources, maps_sources
@@ -25,7 +25,7 @@ from mercer.text.vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVect
     columns="documents",
     makes="words",
 )
-@stored(**FITTED)
+@stored(**FITTED, _stop_words_id=whole())
 class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     r"""Counts of the hashes of the terms of documents; scikit-learn's.
 

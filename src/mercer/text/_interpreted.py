@@ -25,7 +25,13 @@ from mercer.text._vocabulary import Vocabulary
 Analyze = Callable[[Any], Iterable[Any]]
 
 
-@stored(terms=sequence("v"), document_counts=integers("v"), term_counts=integers("v"), n_documents=whole(0))
+@stored(
+    lambda own: all(isinstance(hash(term), int) for term in own.terms),
+    terms=sequence("v"),
+    document_counts=integers("v"),
+    term_counts=integers("v"),
+    n_documents=whole(0),
+)
 @dataclass(frozen=True, eq=False)
 class OtherVocabulary:
     """A `Vocabulary` of terms that are not all strings, in ascending order."""

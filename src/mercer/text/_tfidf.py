@@ -16,7 +16,7 @@ from sklearn.utils._sparse import _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, EmptyDataError, MergeError, WeightingError
-from mercer._stored import floats, part_of, stored
+from mercer._stored import ANYTHING, floats, mapping, part_of, real, stored
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import traits
@@ -53,7 +53,7 @@ WEIGHTING_CONSTRAINTS: dict[str, Any] = {
     "features",
     makes="words",
 )
-@stored(**FITTED, idf_=floats("d"), _totals=part_of(Totals, v="d"))
+@stored(**FITTED, idf_=floats("d"), _totals=part_of(Totals, v="d"), average_length_=real(), log_count_ratio_=floats())
 class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Weights of counts of terms; scikit-learn's, with more weightings and incremental learning.
 
@@ -338,7 +338,7 @@ WEIGHT_TYPES = (np.float64, np.float32, np.float16)
     makes="words",
     export="mercer.export.texts.documents",
 )
-@stored(**FITTED_TEXT, _tfidf=part_of(TfidfTransformer))
+@stored(**FITTED_TEXT, _tfidf=part_of(TfidfTransformer), _class_terms=mapping(ANYTHING, part_of()))
 class TfidfVectorizer(CountVectorizer):
     r"""TF-IDF weights of the terms of documents: `CountVectorizer`, then `TfidfTransformer`.
 
