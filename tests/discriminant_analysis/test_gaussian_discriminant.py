@@ -310,7 +310,7 @@ def test_a_class_of_one_row_needs_a_shared_covariance(structure: str, shrinkage:
 def test_a_constant_column_is_refused_by_name(structure: str) -> None:
     X, y = blobs()
     X[:, 1] = 3.0
-    with pytest.raises(SingularCovarianceError, match="columns 'x1' are constant"):
+    with pytest.raises(SingularCovarianceError, match="column 'x1' is constant there"):
         GaussianDiscriminant(structure).fit(X, y)
     GaussianDiscriminant(structure, shrinkage=0.01).fit(X, y)
 

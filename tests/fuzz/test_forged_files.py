@@ -25,15 +25,15 @@ FINDS = ("foreign", "crashed", "hung")
 #: storable classes that no example holds, by the reason
 UNREACHED = {
     "holds pieces of a linear form, which no file holds": """
-        FeatureMap
         LinearForm
+        StatisticMap
     """,
     "holds a class, which is no value of a file": """
         sklearn.model_selection.RepeatedKFold
         sklearn.model_selection.RepeatedStratifiedKFold
     """,
     "holds eigenvalues that no file holds": """
-        Tried
+        TunedKernel
     """,
 }
 

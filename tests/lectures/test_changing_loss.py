@@ -51,7 +51,7 @@ def test_probabilities_follow_other_costs_and_priors_without_a_refit(model):
 def test_lms_must_be_refitted():
     """The boundary of LMS is that of the old loss; rows weighted by costs give another, for this loss alone."""
     fitted = LinearThreshold(rule="lms").fit(X, Y)
-    with pytest.raises(ScoresOnlyError, match="fitted anew"):
+    with pytest.raises(ScoresOnlyError, match="fitted again"):
         Decision(fitted, costs=COSTS).predict(NEW)
     assert paid(fitted.predict(NEW), TRUTH) > 2.5 * least_cost(0.5)
     again = LinearThreshold(rule="lms").fit(X, Y, sample_weight=np.where(Y == 1, 20.0, 1.0))

@@ -232,7 +232,7 @@ def test_a_decreasing_rate_converges(noisy: Any) -> None:
 
 
 def test_a_constant_rate_gives_a_warning(noisy: Any) -> None:
-    with pytest.warns(NotConvergedWarning, match="go round the optimum"):
+    with pytest.warns(NotConvergedWarning, match="circle around the optimum"):
         LinearThreshold("lms", mode="incremental", rate=0.02).fit(*noisy)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

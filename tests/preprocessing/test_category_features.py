@@ -217,7 +217,7 @@ def test_rows_of_unknown_values_are_zeros_or_rare() -> None:
 @pytest.mark.parametrize(("fitted", "given"), [([[1], [2], [3]], [["2"], ["1"]]), ([["1"], ["2"]], [[2], [1]])])
 def test_numbers_given_as_strings_are_refused_and_the_reverse(fitted: Any, given: Any, handle_unknown: str) -> None:
     features = CategoryFeatures(handle_unknown=handle_unknown).fit(np.array(fitted))
-    with pytest.raises(UnseenCategoryError, match=r"Column 'x0' was fitted to .* and has .* now"):
+    with pytest.raises(UnseenCategoryError, match=r"Column 'x0' was fitted to .* but has "):
         features.transform(np.array(given))
 
 

@@ -482,7 +482,7 @@ def warn_if_unfinished(point: LogisticPoint, solver: str, max_iter: int) -> None
     sentence = {
         "lbfgs": f"lbfgs failed to converge after {n} iteration(s)",  # as the tests of scikit-learn require
         "newton-cg": f"newton-cg failed to converge after {counted}. Increase the number of iterations",
-        "newton-cholesky": f"Newton solver did not converge after {counted}",
+        "newton-cholesky": f"Newton solver did not converge after {n} iterations",  # likewise
         "liblinear": "Liblinear failed to converge, increase the number of iterations",
     }.get(solver, "The max_iter was reached which means the coef_ did not converge")
     warn(
