@@ -267,7 +267,7 @@ DOCUMENTED = (
     "categories are coded 0, 1, 2, … without gaps",  # 1e8, of which it makes tables of gigabytes
     # numbers about 1e150 and more, of which it makes some answer or other
     "too large for float64",
-    "its square is no float64",
+    "overflows float64; divide the columns by their scale",
     "from which gamma='scale' has no number",
     # and 1e-150: Ledoit and Wolf's shrinkage reads all rows once
     "their fourth powers overflow or underflow float64",
@@ -276,6 +276,7 @@ DOCUMENTED = (
 DOCUMENTED_AFTERWARDS = (
     "pass a var_smoothing above",
     "is beyond float64",
+    "is infinite with smooth_idf=False, and that of too large a count may be",
     "compares histograms, whose numbers are 0 or more",  # rows of weight 0, which no fit checks
 )
 

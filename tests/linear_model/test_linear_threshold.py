@@ -19,6 +19,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+import mercer
 from mercer import LinearThreshold
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, NotConvergedWarning
 from mercer.linear_model import _learning as learning
@@ -329,3 +330,11 @@ def test_hashed_text_is_learnt_in_one_pass() -> None:
     thin, full = LinearThreshold(**options).fit(X, y), LinearThreshold(**options).fit(X.toarray(), y)
     assert_allclose(thin.coef_, full.coef_, atol=1e-12)
     assert thin.score(X, y) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.NotConvergedWarning")
+@pytest.mark.parametrize("rule", ["perceptron", "lms", "logistic"])
+def test_a_model_is_saved_whether_or_not_a_hyperplane_was_searched_for(rule: str, iris: Any, tmp_path: Any) -> None:
+    model = LinearThreshold(rule=rule, mode="incremental", random_state=0).fit(*iris)
+    mercer.save(model, tmp_path / "model.mercer")
+    assert_array_equal(mercer.load(tmp_path / "model.mercer").predict(iris[0]), model.predict(iris[0]))

@@ -154,3 +154,9 @@ def test_sparse_counts_of_any_type(data, dtype):
     np.testing.assert_allclose(
         ours.predict_log_proba(sp.csr_matrix(X)), theirs.predict_log_proba(sp.csr_matrix(X)), rtol=1e-10
     )
+
+
+def test_counts_whose_sum_overflows_are_refused():
+    words = np.array([[1.7e308, 0.0], [1.7e308, 0.0], [1.0, 1.7e308], [2.0, 3.0]])
+    with pytest.raises(NonFiniteError, match="sums of the data are too large for float64"):
+        MultinomialNB().fit(words, [0, 1, 0, 1])

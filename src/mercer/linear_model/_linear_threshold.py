@@ -172,7 +172,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     coef_=floats("ud"),
     intercept_=floats("u"),
     trace_=part_of(History),
-    separations_=optional(sequence(".", part_of())),
+    separations_=optional(sequence(".", optional(part_of()))),
 )
 class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     """Linear threshold units: class 1 if w·x + w₀ ≥ 0, trained by one of the four rules of the lectures.

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._errors import NonFiniteError
 from mercer._stored import floats, part_of, stored
 from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED_COUNTS
-from mercer.base.generative import GenerativeClassifier
+from mercer.base.generative import SUMS_TOO_LARGE, GenerativeClassifier
 from mercer.base.linear_form import LinearPiece
 from mercer.base.posterior import fill_unknown_evenly, log
 from mercer.base.validation import column_names
@@ -96,7 +97,12 @@ class MultinomialNB(CountClassifier, GenerativeClassifier):
 
     def _update_column_parameters(self, alpha: Any) -> None:
         prior = add_alpha(Multinomial(), alpha, levels=self.n_features_in_)
-        words = fill_unknown_evenly(Multinomial().fit(self._words, prior).probabilities, self.n_features_in_)
+        try:
+            with np.errstate(over="raise"):
+                shares = Multinomial().fit(self._words, prior).probabilities
+        except FloatingPointError:
+            raise NonFiniteError(SUMS_TOO_LARGE) from None
+        words = fill_unknown_evenly(shares, self.n_features_in_)
         self.feature_count_ = self._words.total
         self.feature_log_prob_ = log(words)
         self._product = LogProduct.of(self.feature_log_prob_)
