@@ -285,13 +285,7 @@ def _to_numbers(X: Any) -> Any:
 def _read_table(estimator: Any, X: Any, *, reset: bool, dates: bool = False) -> Table:
     """Return X as a table with rows and columns, whose names are those of the fit."""
     table = Table.of(X, dates=dates)
-    for size, what in ((table.n_rows, "sample(s)"), (table.n_columns, "feature(s)")):
-        if size == 0:
-            shape = (table.n_rows, table.n_columns)
-            raise EmptyDataError(
-                f"Found array with 0 {what} (shape={shape}) while a minimum of 1 is required. Check how X was "
-                "selected or read."
-            )
+    _refuse_empty((table.n_rows, table.n_columns), type(estimator).__name__)
     try:
         validate_data(estimator, table.native if dates else X, reset=reset, skip_check_array=True)
     except ValueError as mismatch:
@@ -399,15 +393,20 @@ def _check_encoded_table(estimator: Any, X: Encoded, *, reset: bool, codes: bool
     return table if X.given_names is None else replace(table, column_names=tuple(X.given_names), named=True)
 
 
+def _refuse_empty(shape: tuple[int, ...], estimator: str) -> None:
+    """Raise an error in the words of scikit-learn if there are no rows or no columns."""
+    for size, what in zip(shape, ("sample(s)", "feature(s)"), strict=True):
+        if not size:
+            raise EmptyDataError(
+                f"Found array with 0 {what} (shape={tuple(shape)}) while a minimum of 1 is required by {estimator}. "
+                "Check how X was selected or read."
+            )
+
+
 def _check_encoded_columns(estimator: Any, X: Encoded, *, reset: bool) -> None:
     """Store the number and the names of the columns if `reset`, else compare them with those of the fit."""
     name = type(estimator).__name__
-    for size, what in zip(X.shape, ("sample(s)", "feature(s)"), strict=True):
-        if not size:
-            raise EmptyDataError(
-                f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required by {name}. Check how "
-                "X was selected or encoded."
-            )
+    _refuse_empty(X.shape, name)
     if reset:
         estimator.n_features_in_ = X.shape[1]
         estimator.__dict__.pop("feature_names_in_", None)
@@ -451,12 +450,7 @@ def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"Expected 2D array, got {X.ndim}D array instead: X has the shape {tuple(X.shape)}. Give X.reshape(-1, 1) "
             "if there is one column, and X.reshape(1, -1) if there is one row."
         )
-    for size, what in zip(X.shape, ("sample(s)", "feature(s)"), strict=True):
-        if not size:
-            raise EmptyDataError(
-                f"Found array with 0 {what} (shape={tuple(X.shape)}) while a minimum of 1 is required by {name}. Check "
-                "how X was selected or read."
-            )
+    _refuse_empty(X.shape, name)
     if reset:
         estimator.n_features_in_ = int(X.shape[1])
         estimator.__dict__.pop("feature_names_in_", None)
