@@ -96,9 +96,9 @@ def _matvec(tf32: bool) -> Measured:
 
     n, d = 1_000_000, 32
     X, v, kernel = normal(n, d), normal(n, seed=1), RBF(gamma=1 / d)
-    answer, seconds, first = timed(lambda: TensorGram(kernel, X, tf32=tf32).times(v))
+    answer, seconds, first = timed(lambda: TensorGram(kernel, X, tf32=tf32).matvec(v))
     some = torch.arange(0, n, n // SAMPLE, device="cuda")
-    exact = TensorGram(kernel, X[some].double(), X.double()).times(v.double())
+    exact = TensorGram(kernel, X[some].double(), X.double()).matvec(v.double())
     return Measured(seconds, special_limit(n * n), relative(answer[some], exact), n * n, first)
 
 
@@ -200,8 +200,8 @@ def _nystroem_ridge(n: int, landmarks: int, penalty: float, repeats: int) -> Mea
         _, seconds, first = timed(fit, repeats) if repeats else (*once(fit), None)
     some, a = X[:: n // SAMPLE], like(model.dual_coef_, X)
     assert model.kernel_ is not None
-    exact = TensorGram(model.kernel_, some.double(), like(model.X_fit_, some)).times(a)
-    answer = TensorGram(model.kernel_, some, like(model.X_fit_, some).float()).times(a)
+    exact = TensorGram(model.kernel_, some.double(), like(model.X_fit_, some)).matvec(a)
+    answer = TensorGram(model.kernel_, some, like(model.X_fit_, some).float()).matvec(a)
     told = model.certificate_
     pairs = float(n) * landmarks * len(made)
     away = f"{told.value:.1e} standard errors from the optimum, {told.tolerance:.1e} asked for"
@@ -221,7 +221,7 @@ def exact_ridge() -> Measured:
         model, seconds = once(lambda: KernelRidge(alpha=1.0, kernel=RBF(sigma=3.0)).fit(X, y))
     some = torch.arange(0, n, n // SAMPLE, device="cuda")
     a = like(model.dual_coef_, X[some])
-    left = TensorGram(model.kernel_, X[some].double(), X.double()).times(a) + a[some] - y[some]
+    left = TensorGram(model.kernel_, X[some].double(), X.double()).matvec(a) + a[some] - y[some]
     pairs = float(n) ** 2 * len(made)
     return Measured(
         seconds,
@@ -248,7 +248,7 @@ def counted_products(pairs: int) -> Iterator[list[str]]:
 
         return patch.object(TensorGram, name, product)
 
-    with counting("times"), counting("transposed_times"):
+    with counting("times"), counting("rmatvec"):
         yield made
 
 

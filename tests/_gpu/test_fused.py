@@ -32,7 +32,7 @@ def check(name, d, columns, tolerance=3e-6, scale=0.5, **options):
     K = profile.of(torch.cdist(X.double(), Z.double()).square())
     sums = FusedSums(profile, X, Z, **options)
     V, W = (torch.rand(n, columns, generator=generator) for n in (140, 90))
-    for answer, expected in ((sums.times(V), K @ V.double()), (sums.transposed_times(W), K.T @ W.double())):
+    for answer, expected in ((sums.matvec(V), K @ V.double()), (sums.rmatvec(W), K.T @ W.double())):
         error = float((answer - expected).norm() / expected.norm())
         assert error < tolerance, (name, d, columns, options, error)
 
@@ -52,7 +52,7 @@ check("gaussian", 150, 1, by_products=True)
 check("matern_five", 17, 1, by_products=False)
 for name in ("matern_three", "matern_five", "gaussian"):
     far = FusedSums(TensorProfile(name), torch.tensor([[0.0], [1e25]]), torch.tensor([[0.0]]), by_products=False)
-    assert far.times(torch.ones(1)).tolist() == [1.0, 0.0], name
+    assert far.matvec(torch.ones(1)).tolist() == [1.0, 0.0], name
 print("done")
 """
 

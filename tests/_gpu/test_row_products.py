@@ -15,7 +15,7 @@ pytest.importorskip("triton")
 SCRIPT = """
 import numpy as np, torch
 from mercer._gpu import row_products
-from mercer.matrices import DenseDesign, Observations, TensorDesign, TensorObservations
+from mercer.matrices import DenseMatrix, Observations, TensorMatrix, TensorObservations
 from mercer.families import LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
@@ -28,12 +28,12 @@ for n, d, dtype, far in CASES:
     for intercept in (True, False):
         X = (rng.normal(size=(n, d)) + far).astype(dtype)
         y, weight = (rng.random(n) < 0.5) * 1.0, rng.random(n)
-        arrays = DenseDesign.of(X, intercept=intercept)
-        tensors = TensorDesign.of(torch.as_tensor(X), intercept=intercept)
+        arrays = DenseMatrix.of(X, intercept=intercept)
+        tensors = TensorMatrix.of(torch.as_tensor(X), intercept=intercept)
         w = rng.normal(size=arrays.n_columns)
         close = {"rtol": 1e-9, "atol": 1e-9}
-        np.testing.assert_allclose(tensors.times(w).numpy(), arrays.times(w), **close)
-        np.testing.assert_allclose(tensors.transposed_times(weight), arrays.transposed_times(weight), **close)
+        np.testing.assert_allclose(tensors.matvec(w).numpy(), arrays.matvec(w), **close)
+        np.testing.assert_allclose(tensors.rmatvec(weight), arrays.rmatvec(weight), **close)
         for response in (Response(Bernoulli(), LOGIT), Response(Poisson(), LOG)):
             for of_rows in (None, weight):
                 one = Problem(Observations(arrays, y, of_rows), response, Strengths.none(len(w)))

@@ -44,9 +44,9 @@ def test_products_with_the_matrix(name, device, dtype):
     assert found.shape == (300, 170)
     for columns in ((), (1,), (2,), (3,), (19,)):
         V, W = (rows(n, int(np.prod(columns)), n, device=device, dtype=dtype).reshape(n, *columns) for n in (170, 300))
-        assert found.times(V).shape == (300, *columns)
-        assert_product(found.times(V), K, V, TOLERANCE[dtype])
-        assert_product(found.transposed_times(W), K.T, W, TOLERANCE[dtype])
+        assert found.matvec(V).shape == (300, *columns)
+        assert_product(found.matvec(V), K, V, TOLERANCE[dtype])
+        assert_product(found.rmatvec(W), K.T, W, TOLERANCE[dtype])
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -54,7 +54,7 @@ def test_products_with_the_matrix(name, device, dtype):
 def test_a_rational_quadratic_of_a_large_power(power, device):
     X, V = (rows(200, d, d, device=device, dtype=torch.float32) for d in (3, 2))
     profile = TensorProfile("rational_quadratic", 0.5 / power, power)
-    assert_product(TensorKernelSums(profile, X).times(V), matrix(profile, X, X), V, 1e-5)
+    assert_product(TensorKernelSums(profile, X).matvec(V), matrix(profile, X, X), V, 1e-5)
 
 
 def test_a_large_power_does_not_use_the_fused_kernel(monkeypatch):
@@ -75,7 +75,7 @@ def test_a_large_power_does_not_use_the_fused_kernel(monkeypatch):
 def test_any_number_of_columns_agrees_with_arrays(d, device):
     X = rows(200, d, 0, device=device, dtype=torch.float32)
     V, profile = rows(200, 2, 1, device=device, dtype=torch.float32), TensorProfile("gaussian", 0.5 / d)
-    assert_product(TensorKernelSums(profile, X).times(V), matrix(profile, X, X), V, 1e-5)
+    assert_product(TensorKernelSums(profile, X).matvec(V), matrix(profile, X, X), V, 1e-5)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
@@ -84,14 +84,14 @@ def test_narrow_kernels_far_from_the_origin(device, dtype):
     """Distances far below the spread of the rows, whose digits products would lose."""
     X = rows(250, 3, 0, device=device, dtype=dtype) + 1000.0
     V, profile = rows(250, 1, 1, device=device, dtype=dtype), TensorProfile("gaussian", 1e4)
-    assert_product(TensorKernelSums(profile, X).times(V), matrix(profile, X, X), V, TOLERANCE[dtype])
+    assert_product(TensorKernelSums(profile, X).matvec(V), matrix(profile, X, X), V, TOLERANCE[dtype])
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_sums_have_the_dtype_of_the_vector(device):
     X = rows(40, 2, 0, device=device, dtype=torch.float32)
     profile, V = TensorProfile("gaussian"), torch.full((40,), 1e60, dtype=torch.float64, device=device)
-    answer = TensorKernelSums(profile, X).times(V)
+    answer = TensorKernelSums(profile, X).matvec(V)
     assert answer.dtype == torch.float64
     assert bool(answer.isfinite().all())
 
@@ -103,7 +103,7 @@ def test_a_million_terms_keep_the_digits_of_float32():
     profile = TensorProfile("gaussian", 0.125)
     K = matrix(profile, X[:64], X)
     for tf32, tolerance in ((False, 1e-6), (True, 1e-3)):
-        assert_product(TensorKernelSums(profile, X[:64], X, tf32=tf32).times(V), K, V, tolerance)
+        assert_product(TensorKernelSums(profile, X[:64], X, tf32=tf32).matvec(V), K, V, tolerance)
 
 
 @card
@@ -111,20 +111,20 @@ def test_the_matrix_is_never_formed():
     X = rows(1 << 17, 8, 0, device="cuda", dtype=torch.float32)
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
-    TensorKernelSums(TensorProfile("gaussian"), X).times(X[:, 0])
+    TensorKernelSums(TensorProfile("gaussian"), X).matvec(X[:, 0])
     assert torch.cuda.max_memory_allocated() - before < 100e6
 
 
 @card
 def test_smaller_tiles_where_memory_is_short_then_an_error():
     X = rows(20_000, 4, 0, device="cuda", dtype=torch.float64)
-    expected = TensorKernelSums(TensorProfile("gaussian"), X).times(X[:, 0])
+    expected = TensorKernelSums(TensorProfile("gaussian"), X).matvec(X[:, 0])
     total = torch.cuda.get_device_properties(0).total_memory
     torch.cuda.empty_cache()
     try:
         torch.cuda.set_per_process_memory_fraction(0.7e9 / total)
         np.testing.assert_allclose(
-            TensorKernelSums(TensorProfile("gaussian"), X).times(X[:, 0]).cpu(), expected.cpu(), rtol=1e-9, atol=1e-9
+            TensorKernelSums(TensorProfile("gaussian"), X).matvec(X[:, 0]).cpu(), expected.cpu(), rtol=1e-9, atol=1e-9
         )
         with pytest.raises(DeviceMemoryError, match=r"a kernel matrix of 20,000 × 20,000.*Free what else"):
             TensorGram(RBF(), X).matrix()

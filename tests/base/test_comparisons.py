@@ -28,7 +28,7 @@ def test_rows_are_taken_from_any_container() -> None:
 
 def test_predictions_in_single_precision_keep_six_digits(rng: np.random.Generator) -> None:
     X, Z, v = rng.normal(size=(2100, 5)), rng.normal(size=(2100, 5)), rng.normal(size=(2100, 1))
-    many = ByKernel(RBF(gamma=0.2), Z).times(X, v)
+    many = ByKernel(RBF(gamma=0.2), Z).matvec(X, v)
     np.testing.assert_allclose(many, RBF(gamma=0.2)(X, Z) @ v, atol=1e-6 * np.abs(v).sum())
 
 

@@ -18,7 +18,7 @@ import mercer
 from mercer import GLM, LogisticRegression, LogisticRegressionCV, PoissonRegressor, Ridge, summary
 from mercer._errors import ColumnMismatchError, DataError, EmptyDataError, NonFiniteError, TooLargeError
 from mercer.families import L1, L2
-from mercer.matrices import CodesDesign, Encoded
+from mercer.matrices import CategoricalMatrix, Encoded
 from mercer.matrices.encoded import CodePart, NumberPart, SparsePart
 from tests.base._estimators import estimator_classes
 
@@ -156,7 +156,7 @@ def test_codes_are_never_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Encoded, "toarray", refuse)
     monkeypatch.setattr(Encoded, "__array__", refuse)
     monkeypatch.setattr(Encoded, "tocsr", refuse)
-    monkeypatch.setattr(CodesDesign, "dense", refuse)
+    monkeypatch.setattr(CategoricalMatrix, "dense", refuse)
     many = Encoded.of([CodePart(np.arange(1000) % 300, 300), CodePart(np.arange(1000) % 7, 7)])
     y = (np.arange(1000) % 3 == 0).astype(int)
     for model in (LogisticRegression(), GLM("poisson", penalty="l2"), PoissonRegressor(), Ridge(), Ridge(alpha="gcv")):

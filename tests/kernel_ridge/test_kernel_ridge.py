@@ -238,7 +238,7 @@ def test_a_penalty_too_small_for_steps_is_solved_by_cholesky() -> None:
 def test_ctrl_c_keeps_the_best_coefficients_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = draw(2100, 3)
     triangle = steps.KeptTriangle
-    monkeypatch.setattr(triangle, "times", interrupted_at(4, triangle.times))
+    monkeypatch.setattr(triangle, "matvec", interrupted_at(4, triangle.matvec))
     model = KernelRidge(kernel="rbf")
     with pytest.raises(FitInterrupted):
         model.fit(X, y)

@@ -20,4 +20,4 @@ class Ridge(k.KernelHolder, RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        return k.Gram(self.kernel, X, self.X_).times(self.dual_coef_)
+        return k.Gram(self.kernel, X, self.X_).matvec(self.dual_coef_)

@@ -29,7 +29,7 @@ def test_shape_type_and_diagonal(both: tuple[Gram, GivenMatrix]) -> None:
 def test_parts_rows_and_products(both: tuple[Gram, GivenMatrix], columns: list[int] | None) -> None:
     made, given = (gram.part([3, 1, 4], columns) for gram in both)
     v = np.array([1.0, -2.0, 0.5])
-    np.testing.assert_allclose(given.times(v), made.times(v), rtol=1e-12)
+    np.testing.assert_allclose(given.matvec(v), made.matvec(v), rtol=1e-12)
     np.testing.assert_allclose(given.rows([2, 0]), made.rows([2, 0]), rtol=1e-12)
 
 

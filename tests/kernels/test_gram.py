@@ -29,7 +29,7 @@ KERNELS = [
 
 def test_products_with_a_matrix_without_columns_are_zeros() -> None:
     for shape in ((0,), (0, 1), (0, 3)):
-        np.testing.assert_array_equal(k.Gram(k.RBF(), X, Z[:0]).times(np.zeros(shape)), np.zeros((750, *shape[1:])))
+        np.testing.assert_array_equal(k.Gram(k.RBF(), X, Z[:0]).matvec(np.zeros(shape)), np.zeros((750, *shape[1:])))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -38,10 +38,10 @@ def test_rows_and_products_agree_with_the_matrix(kernel: k.Kernel) -> None:
     scale, evaluated = np.abs(K).max(), k.Gram(kernel, X, Z)
     np.testing.assert_allclose(evaluated.rows(numbers), K[numbers], atol=1e-12 * scale)
     np.testing.assert_allclose(evaluated.rows(slice(7, 11)), K[7:11], atol=1e-12 * scale)
-    np.testing.assert_allclose(evaluated.times(v[:, 0]), K @ v[:, 0], atol=1e-10 * scale)
-    np.testing.assert_allclose(evaluated.times(v), K @ v, atol=1e-10 * scale)
+    np.testing.assert_allclose(evaluated.matvec(v[:, 0]), K @ v[:, 0], atol=1e-10 * scale)
+    np.testing.assert_allclose(evaluated.matvec(v), K @ v, atol=1e-10 * scale)
     w = rng.normal(size=750)
-    np.testing.assert_allclose(evaluated.transposed_times(w), K.T @ w, atol=1e-10 * scale)
+    np.testing.assert_allclose(evaluated.rmatvec(w), K.T @ w, atol=1e-10 * scale)
     tiles = np.empty_like(K)
     for rows, columns, tile in evaluated.tiles():
         tiles[rows, columns] = tile
@@ -54,8 +54,8 @@ def test_the_matrix_of_rows_with_themselves_is_symmetric(kernel: k.Kernel) -> No
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_allclose(K, kernel(X, X), atol=1e-12 * np.abs(K).max())
     square = k.Gram(kernel, X)
-    np.testing.assert_allclose(square.times(v), K @ v, atol=1e-10 * np.abs(K).max())
-    np.testing.assert_allclose(square.transposed_times(v), K @ v, atol=1e-10 * np.abs(K).max())
+    np.testing.assert_allclose(square.matvec(v), K @ v, atol=1e-10 * np.abs(K).max())
+    np.testing.assert_allclose(square.rmatvec(v), K @ v, atol=1e-10 * np.abs(K).max())
     np.testing.assert_allclose(square.rows(numbers), K[numbers], atol=1e-12 * np.abs(K).max())
     np.testing.assert_allclose(square.diagonal, np.diagonal(K), rtol=1e-12)
     if kernel.symmetric:
@@ -92,9 +92,9 @@ def test_parts_share_only_identical_computations() -> None:
 def test_threads_do_not_change_the_result() -> None:
     kernel, v = MIXED, rng.normal(size=750)
     with mercer.engine(threads=1):
-        K, product = kernel(X), k.Gram(kernel, X).times(v)
+        K, product = kernel(X), k.Gram(kernel, X).matvec(v)
     np.testing.assert_array_equal(kernel(X), K)
-    np.testing.assert_array_equal(k.Gram(kernel, X).times(v), product)
+    np.testing.assert_array_equal(k.Gram(kernel, X).matvec(v), product)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_single_precision_is_used_if_the_tolerance_allows_it() -> None:
         lengths = np.sqrt(np.outer(kernel.diag(X), kernel.diag(Z)))
         assert (np.abs(single.matrix() - double.matrix()) <= 1e-4 * lengths).all()
         allowed = 1e-4 * lengths @ np.abs(v)
-        assert (np.abs(single.times(v) - double.times(v)) <= allowed).all()
-        assert single.times(v).dtype == np.float64
+        assert (np.abs(single.matvec(v) - double.matvec(v)) <= allowed).all()
+        assert single.matvec(v).dtype == np.float64
 
 
 def test_double_precision_is_used_if_the_tolerance_requires_it() -> None:
@@ -151,9 +151,9 @@ def test_double_precision_is_used_if_the_tolerance_requires_it() -> None:
 def test_a_product_needs_no_matrix() -> None:
     many = rng.normal(size=(6000, 3))
     v = np.ones(6000)
-    k.Gram(k.RBF(), many[:9], many).times(v)  # compiled
+    k.Gram(k.RBF(), many[:9], many).matvec(v)  # compiled
     tracemalloc.start()
-    k.Gram(k.RBF(), many).times(v)
+    k.Gram(k.RBF(), many).matvec(v)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6000 * 6000 * 8 / 10
@@ -161,9 +161,9 @@ def test_a_product_needs_no_matrix() -> None:
 
 def test_a_vector_of_the_wrong_length_is_refused() -> None:
     with pytest.raises(DataError, match="401 columns"):
-        k.Gram(k.RBF(), X, Z).times(np.ones(3))
+        k.Gram(k.RBF(), X, Z).matvec(np.ones(3))
     with pytest.raises(DataError, match="750 rows"):
-        k.Gram(k.RBF(), X, Z).transposed_times(np.ones(3))
+        k.Gram(k.RBF(), X, Z).rmatvec(np.ones(3))
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])

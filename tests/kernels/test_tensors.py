@@ -76,8 +76,8 @@ def test_gram_matrices_of_tensors_agree_with_arrays(kernel, device, dtype):
     assert_close(gram.rows(np.array([7, 2])), K[[7, 2]], tolerance)
     for columns in ((), (3,)):
         V, W = (rng.normal(size=(n, *columns)).astype(np.float32) for n in (50, 90))
-        assert_close(gram.times(torch.as_tensor(V, dtype=dtype, device=device)), K @ V, tolerance)
-        assert_close(gram.transposed_times(torch.as_tensor(W, dtype=dtype, device=device)), K.T @ W, tolerance)
+        assert_close(gram.matvec(torch.as_tensor(V, dtype=dtype, device=device)), K @ V, tolerance)
+        assert_close(gram.rmatvec(torch.as_tensor(W, dtype=dtype, device=device)), K.T @ W, tolerance)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -92,7 +92,7 @@ def test_the_gram_matrix_of_rows_with_themselves_is_symmetric(kernel, device):
     assert bool((matrix.diagonal() == gram.diagonal).all())
     assert_close(gram.rows(slice(10, 13)), K[10:13], 1e-9)
     v = torch.as_tensor(np.random.default_rng(1).normal(size=70), device=device)
-    assert_close(gram.times(v), K @ v.cpu().numpy(), 1e-9)
+    assert_close(gram.matvec(v), K @ v.cpu().numpy(), 1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e25, 1e-25, 1e18])
@@ -102,7 +102,7 @@ def test_squares_of_float32_may_overflow(kernel, scale):
     X, v = (torch.as_tensor(rows(40, 0) * scale, dtype=torch.float32), torch.ones(40))
     K = of(X.numpy().astype(float))
     assert_close(TensorGram(of, X).matrix(), K, 1e-5)
-    assert_close(TensorGram(of, X).times(v), K.sum(axis=1), 1e-5)
+    assert_close(TensorGram(of, X).matvec(v), K.sum(axis=1), 1e-5)
 
 
 def test_rows_far_from_the_others_keep_the_digits_of_float32():
@@ -114,7 +114,7 @@ def test_rows_far_from_the_others_keep_the_digits_of_float32():
 
 def test_a_vector_of_another_type():
     X = torch.as_tensor(rows(30, 0), dtype=torch.float32)
-    assert TensorGram(RBF(), X).times(torch.ones(30, dtype=torch.float64)).dtype == torch.float64
+    assert TensorGram(RBF(), X).matvec(torch.ones(30, dtype=torch.float64)).dtype == torch.float64
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_invalid_input_is_refused():
     with pytest.raises(ColumnMismatchError, match="needs column 5"):
         TensorGram(RBF().on([5]), X)
     with pytest.raises(DataError, match="3 columns; give one row for each"):
-        TensorGram(RBF(), X).times(torch.ones(4))
+        TensorGram(RBF(), X).matvec(torch.ones(4))
     with pytest.raises(DeviceError, match="do not move tensors"):
         TensorGram(RBF(), X, torch.ones(4, 2, device="meta"))
     with pytest.raises(SupportError, match="Column 1 is -1 in row 0"):

@@ -15,7 +15,7 @@ from mercer._errors import DivergedWarning, NotConvergedWarning
 from mercer.families import IDENTITY, LOGIT, Bernoulli, Gaussian
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import gradient, newton
 from mercer.optim.krylov import conjugate_gradient
 from mercer.optim.problem import Problem
@@ -242,7 +242,7 @@ def test_a_constant_rate_gives_a_warning(noisy: Any) -> None:
 def test_newton_and_conjugate_gradients_need_fewer_steps(noisy: Any) -> None:
     """The lecture: they "choose the step size automatically and converge faster"."""
     X, y = noisy
-    plain = DenseDesign(X, DenseDesign.of(X).coordinates.plain(5, intercept=True))
+    plain = DenseMatrix(X, DenseMatrix.of(X).coordinates.plain(5, intercept=True))
     for response, target in ((Response(Gaussian(), IDENTITY), 2.0 * y - 1), (Response(Bernoulli(), LOGIT), 1.0 * y)):
         problem = Problem(Observations(plain, target), response, Strengths.none(6))
         descent = gradient.solve(problem, np.zeros(6), tolerance=1e-8, most_steps=100_000)

@@ -14,7 +14,7 @@ from mercer import LogisticRegression
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response, SoftmaxResponse
-from mercer.matrices import Coordinates, DenseDesign, Observations
+from mercer.matrices import Coordinates, DenseMatrix, Observations
 from mercer.optim import softmax
 from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
@@ -34,7 +34,7 @@ def test_gradient_and_hessian_by_hand() -> None:
     """
     X, y = rows(2)
     beta = np.array([0.3, -1.0, 0.5, 0.2])
-    design = DenseDesign(X, Coordinates.plain(3, intercept=True))
+    design = DenseMatrix(X, Coordinates.plain(3, intercept=True))
     problem = Problem(Observations(design, y.astype(float)), Response(Bernoulli(), LOGIT), Strengths.none(4))
     here = problem.at(beta)
     Z = np.column_stack([X, np.ones(len(X))])
@@ -87,7 +87,7 @@ def test_C_is_the_variance_of_a_normal_prior(variance: float) -> None:
 def test_a_reference_class_has_the_differences_of_the_symmetric_fit(reference: int) -> None:
     """Lecture 2 measures the odds of each class against one; lecture 3's softmax has a β for all but the last."""
     X, y = rows(4)
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     data, free = Observations(design, y.astype(np.int32)), Strengths.none(4)
     symmetric = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(4), free)).value
     differences = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(4, reference), free)).value

@@ -9,12 +9,12 @@ from mercer import GLM
 from mercer._errors import CollinearWarning, DataError
 from mercer.families.penalties import L2, Strengths
 from mercer.linear_model._dependence import find_dependence
-from mercer.matrices import DenseDesign, Observations, design_of
+from mercer.matrices import DenseMatrix, Observations, matrix_of
 from tests.linear_model._responses import FAMILIES, N, made, rows_of
 
 
 def observed(X: np.ndarray, *, intercept: bool = True, weight: np.ndarray | None = None) -> Observations:
-    return Observations(DenseDesign.of(X, intercept=intercept), np.zeros(len(X)), weight)
+    return Observations(DenseMatrix.of(X, intercept=intercept), np.zeros(len(X)), weight)
 
 
 def free(observations: Observations) -> Strengths:
@@ -34,7 +34,7 @@ def test_the_columns_of_a_dependence_are_found(n: int) -> None:
     found = find_dependence(rows, free(rows))
     assert found is not None
     assert (found.columns(), found.rank_lost, found.constant) == ([0, 1, 4], 1, ())
-    np.testing.assert_allclose(rows.design.times(found.directions), 0.0, atol=1e-8 * np.abs(found.directions).max())
+    np.testing.assert_allclose(rows.design.matvec(found.directions), 0.0, atol=1e-8 * np.abs(found.directions).max())
 
 
 def test_a_single_row_may_make_columns_independent() -> None:
@@ -82,7 +82,7 @@ def test_the_smallest_coefficients_of_fewer_rows_than_columns(intercept: bool, o
     w = rng.normal(size=(12 + intercept,) if outputs is None else (12 + intercept, outputs))
     changed = found.smallest(w, rows.design.coordinates)
     seen = weight > 0
-    np.testing.assert_allclose(rows.design.times(changed)[seen], rows.design.times(w)[seen], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(rows.design.matvec(changed)[seen], rows.design.matvec(w)[seen], rtol=1e-9, atol=1e-9)
     before, after = (rows.design.coordinates.to_user(each)[0] for each in (w, changed))
     np.testing.assert_allclose(after[0], before[0], rtol=1e-12)
     A = X[seen][:, 1:]
@@ -92,7 +92,7 @@ def test_the_smallest_coefficients_of_fewer_rows_than_columns(intercept: bool, o
 
 def test_a_level_for_each_category_depends_on_the_intercept() -> None:
     pa = pytest.importorskip("pyarrow")
-    design, terms = design_of(pa.table({"city": ["a", "b", "c", "a"]}), intercept=True, drop_first=False)
+    design, terms = matrix_of(pa.table({"city": ["a", "b", "c", "a"]}), intercept=True, drop_first=False)
     rows = Observations(design, np.zeros(4))
     found = find_dependence(rows, free(rows))
     assert found is not None

@@ -17,7 +17,7 @@ from mercer.families.penalties import Strengths
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.linear_model import separation
 from mercer.linear_model.separation import SEPARATION_CODE, SeparationFinding
-from mercer.matrices import Observations, design_of
+from mercer.matrices import Observations, matrix_of
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.problem import Problem
 from tests.known import endometrial
@@ -215,7 +215,7 @@ def test_rows_that_do_not_fit_into_memory_are_not_copied(family: str) -> None:
     n, columns = 1000, 140_000
     classes = np.arange(n) % 3
     X = sparse.csr_array((classes - 1.0, (np.arange(n), np.zeros(n, dtype=int))), shape=(n, columns))
-    design, terms = design_of(X, intercept=False)
+    design, terms = matrix_of(X, intercept=False)
     stuck = Certificate("gradient norm", 1.0, 1e-8, "no step leads down")
     if family == "bernoulli":
         problem = Problem(

@@ -9,13 +9,13 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mercer.matrices import CodesDesign, DenseDesign, Design, MixedDesign, SparseDesign
+from mercer.matrices import CategoricalMatrix, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
 
 
 class Expanded(NamedTuple):
     """A design, and its matrix in the units of the data with the column of ones where it has an intercept."""
 
-    design: Design
+    design: Matrix
     matrix: np.ndarray
 
 
@@ -64,7 +64,7 @@ def dense_designs(draw: st.DrawFn) -> Expanded:
     X = numbers_of(rng, n, d, draw(st.sampled_from(sorted(ORDERS))), draw(st.sampled_from(DTYPES)), draw(st.booleans()))
     if draw(st.booleans()):  # far from zero: another path
         X = X + np.asarray(1000, dtype=X.dtype if X.dtype.itemsize > 1 else float)
-    return Expanded(DenseDesign.of(X, intercept=intercept), np.hstack([X, np.ones((n, 1))])[:, : d + intercept])
+    return Expanded(DenseMatrix.of(X, intercept=intercept), np.hstack([X, np.ones((n, 1))])[:, : d + intercept])
 
 
 @st.composite
@@ -77,10 +77,10 @@ def sparse_designs(draw: st.DrawFn) -> Expanded:
         X = X * np.asarray(2.0**40)
     if format != "coo" and draw(st.booleans()):
         X.indptr, X.indices = X.indptr.astype(np.int64), X.indices.astype(np.int64)
-    design = SparseDesign.of(X)
+    design = SparseMatrix.of(X)
     if draw(st.booleans()):  # coordinates of a fit to a dense matrix
         coordinates = replace(design.coordinates, shift=rng.integers(-3, 4, size=d) * design.coordinates.scale)
-        design = SparseDesign.within(X, coordinates)
+        design = SparseMatrix.within(X, coordinates)
     return Expanded(design, X.toarray().astype(float))
 
 
@@ -90,7 +90,7 @@ def codes_designs(draw: st.DrawFn) -> Expanded:
     n, levels = draw(st.integers(1, 40)), draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
     drop_first, missing = draw(st.booleans()), draw(st.booleans())
     codes = [rng.integers(-missing, k, size=n).astype(np.int32) for k in levels]
-    design = CodesDesign.of(codes, levels, drop_first=drop_first)
+    design = CategoricalMatrix.of(codes, levels, drop_first=drop_first)
     return Expanded(design, one_hot(codes, levels, drop_first=drop_first))
 
 
@@ -109,13 +109,13 @@ def mixed_designs(draw: st.DrawFn) -> Expanded:
     matrix = np.ones((n, sum(sizes) + intercept))
     for where, part in zip(places, matrices, strict=True):
         matrix[:, where] = part
-    return Expanded(MixedDesign.of(*designs, places=places, intercept=intercept), matrix)
+    return Expanded(SplitMatrix.of(*designs, places=places, intercept=intercept), matrix)
 
 
 def without_intercept(part: Expanded) -> Expanded:
     if not part.design.coordinates.intercept:
         return part
-    return Expanded(DenseDesign.of(part.design.X, intercept=False), part.matrix[:, :-1])
+    return Expanded(DenseMatrix.of(part.design.X, intercept=False), part.matrix[:, :-1])
 
 
 def any_design() -> st.SearchStrategy[Expanded]:

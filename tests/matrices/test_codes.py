@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.matrices import CodesDesign
+from mercer.matrices import CategoricalMatrix
 
 
 def test_codes_out_of_range_are_refused() -> None:
     for bad in (3, -2, 2**31 - 1):
         with pytest.raises(IndexError, match="a code of column 0 lies outside"):
-            CodesDesign.of([np.array([0, bad])], [3])
+            CategoricalMatrix.of([np.array([0, bad])], [3])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from mercer.families.penalties import Strengths
-from mercer.matrices import Coordinates, DenseDesign
+from mercer.matrices import Coordinates, DenseMatrix
 
 ROWS = 5000
 
@@ -42,7 +42,7 @@ def test_the_jacobian_agrees_with_to_user() -> None:
 def test_a_column_of_any_mean_and_spread_becomes_one_of_about_unit_size(mean: float, spread: float) -> None:
     X = column(mean, spread)
     coordinates = Coordinates.of(X, intercept=True)
-    working = DenseDesign(X, coordinates).dense()[:, 0]
+    working = DenseMatrix(X, coordinates).dense()[:, 0]
     varies = bool(np.ptp(X) > 0)
     assert np.isfinite(working).all()
     if varies:
@@ -55,7 +55,7 @@ def test_a_column_of_any_mean_and_spread_becomes_one_of_about_unit_size(mean: fl
 @pytest.mark.parametrize("value", [0.3, 1e8 + 0.1, -1e-150])
 def test_columns_that_vary_by_rounding_only_are_constant(value: float) -> None:
     X = np.where(np.arange(ROWS) % 2, value, np.nextafter(value, 1.0))[:, None]
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     products = design.gram(np.ones(ROWS))
     assert products[0, 0] == 0
     strengths = design.coordinates.strengths(Strengths(np.ones(1), np.ones(1), np.zeros(1)))
@@ -77,12 +77,12 @@ def test_scales_are_powers_of_two() -> None:
 def test_a_constant_column_is_exactly_zero_in_every_product(value: float) -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=ROWS), np.full(ROWS, value)])
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     r = rng.normal(size=ROWS)
-    assert design.transposed_times(r)[1] == 0
+    assert design.rmatvec(r)[1] == 0
     assert (design.gram(r**2)[1] == 0).all()
     w = np.array([1.0, 1e6, 0.0])
-    np.testing.assert_array_equal(design.times(w), design.times(w * [1, 0, 1]))
+    np.testing.assert_array_equal(design.matvec(w), design.matvec(w * [1, 0, 1]))
 
 
 @pytest.mark.parametrize("value", [1.0, 1e150, 1e-150])

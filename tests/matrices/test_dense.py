@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from mercer.matrices import Coordinates, DenseDesign
+from mercer.matrices import Coordinates, DenseMatrix
 from mercer.matrices.dense import FoldedTile, ShiftedTile
 
 
@@ -20,11 +20,11 @@ def exact(X: np.ndarray, coordinates: Coordinates) -> np.ndarray:
 def test_a_column_far_from_zero_keeps_ten_digits(offset: float) -> None:
     rng = np.random.default_rng(0)
     X = offset + rng.normal(size=(20_000, 3))
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     A = np.hstack([exact(X, design.coordinates), np.ones((len(X), 1))])
     w, r, h = rng.normal(size=4), rng.normal(size=len(X)), rng.uniform(size=len(X))
-    np.testing.assert_allclose(design.times(w), (A @ w).astype(float), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(design.transposed_times(r), (A.T @ r).astype(float), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(design.matvec(w), (A @ w).astype(float), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(design.rmatvec(r), (A.T @ r).astype(float), rtol=0, atol=1e-10)
     np.testing.assert_allclose(design.gram(h), (A.T * h @ A).astype(float), rtol=0, atol=1e-9)
 
 
@@ -32,7 +32,7 @@ def test_a_column_far_from_zero_keeps_ten_digits(offset: float) -> None:
 def test_products_of_very_small_and_large_numbers_neither_underflow_nor_overflow(size: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 2)) * [1.0, size]
-    design, same = DenseDesign.of(X), DenseDesign.of(X / [1.0, size])
+    design, same = DenseMatrix.of(X), DenseMatrix.of(X / [1.0, size])
     ratio = design.coordinates.scale / same.coordinates.scale / [1.0, size]  # a power of two is not one of ten
     X = design.dense()
     np.testing.assert_allclose(X[:, :2] * ratio, same.dense()[:, :2], rtol=1e-10, atol=1e-12)
@@ -40,7 +40,7 @@ def test_products_of_very_small_and_large_numbers_neither_underflow_nor_overflow
 
 
 def kind_of_tile(X: np.ndarray) -> type:
-    return type(next(DenseDesign.of(X).tiles())[1])
+    return type(next(DenseMatrix.of(X).tiles())[1])
 
 
 def test_numbers_near_zero_are_multiplied_without_a_copy() -> None:
@@ -57,11 +57,11 @@ def test_nothing_larger_than_a_few_tiles_is_allocated(order: str, dtype: type) -
     X = np.asarray(np.random.default_rng(0).normal(size=(200_000, 20)) * 10, dtype=dtype, order=order)
     X.flags.writeable = False
     ones = np.ones(len(X))
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     design.gram(ones)
     tracemalloc.start()
     design.gram(ones)
-    design.transposed_times(ones)
+    design.rmatvec(ones)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < X.size * 8 / 4

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from mercer._errors import DataError, TooLargeError
-from mercer.matrices import DenseDesign, Design, Encoded, MixedDesign, SparseDesign, design_of
+from mercer.matrices import DenseMatrix, Encoded, Matrix, SparseMatrix, SplitMatrix, matrix_of
 from mercer.matrices.encoded import CodePart, NumberPart, Part, SparsePart
 
 
@@ -206,7 +206,7 @@ def mixed(seed: int = 0, n: int = 40) -> Encoded:
 # As a design.
 
 
-def in_data_units(design: Design, n_columns: int) -> np.ndarray:
+def in_data_units(design: Matrix, n_columns: int) -> np.ndarray:
     """The columns of the data, from working coordinates back."""
     coordinates = design.coordinates
     return design.dense()[:, :n_columns] * coordinates.scale + coordinates.shift
@@ -216,7 +216,7 @@ def in_data_units(design: Design, n_columns: int) -> np.ndarray:
 @pytest.mark.parametrize("chosen", [(0,), (1, 3), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2, 3), (3, 0)])
 def test_parts_give_a_design_in_the_order_of_the_columns(chosen: tuple[int, ...], intercept: bool) -> None:
     X, more = (Encoded.of([source.parts[j] for j in chosen]) for source in (mixed(), mixed(1, 7)))
-    design, terms = design_of(X, intercept=intercept)
+    design, terms = matrix_of(X, intercept=intercept)
     assert_allclose(in_data_units(design, X.shape[1]), X.toarray(), rtol=0, atol=1e-12)
     assert design.n_columns == X.shape[1] + intercept
     new = terms.design(more)
@@ -226,35 +226,35 @@ def test_parts_give_a_design_in_the_order_of_the_columns(chosen: tuple[int, ...]
 
 def test_codes_stay_codes_and_numbers_are_not_copied() -> None:
     X = mixed()
-    design, _ = design_of(X)
-    assert isinstance(design, MixedDesign)
+    design, _ = matrix_of(X)
+    assert isinstance(design, SplitMatrix)
     assert design.numbers.X is X.parts[0].X
     assert design.codes.n_columns == 7
     assert design.sparse.n_columns == 3
-    assert isinstance(design_of(Encoded.of([X.parts[0]]))[0], DenseDesign)
-    assert isinstance(design_of(Encoded.of([X.parts[2]]), intercept=False)[0], SparseDesign)
+    assert isinstance(matrix_of(Encoded.of([X.parts[0]]))[0], DenseMatrix)
+    assert isinstance(matrix_of(Encoded.of([X.parts[2]]), intercept=False)[0], SparseMatrix)
 
 
 def test_encoded_rows_are_read_in_the_coordinates_of_a_fit_to_an_array() -> None:
     X, w = mixed(), np.arange(13.0)
-    _, terms = design_of(X.toarray())
-    assert_allclose(terms.design(X).times(w), terms.design(X.toarray()).times(w), rtol=1e-12)
+    _, terms = matrix_of(X.toarray())
+    assert_allclose(terms.design(X).matvec(w), terms.design(X.toarray()).matvec(w), rtol=1e-12)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_an_array_is_read_in_the_coordinates_of_a_fit_to_codes(intercept: bool) -> None:
     X = mixed()
-    design, terms = design_of(X, intercept=intercept)
+    design, terms = matrix_of(X, intercept=intercept)
     w = np.arange(12.0 + intercept)
     for same in (X.toarray(), X.tocsr()):
-        assert_allclose(terms.design(same).times(w), design.times(w), rtol=1e-12)
+        assert_allclose(terms.design(same).matvec(w), design.matvec(w), rtol=1e-12)
 
 
 def test_rows_of_other_columns_are_refused() -> None:
-    _, terms = design_of(mixed())
+    _, terms = matrix_of(mixed())
     with pytest.raises(DataError, match="7 encoded columns, but the model was fitted to 12"):
         terms.design(Encoded.of([mixed().parts[1], mixed().parts[3]]))
-    _, terms = design_of(pd.DataFrame({"city": ["Ulm", "Bonn"]}))
+    _, terms = matrix_of(pd.DataFrame({"city": ["Ulm", "Bonn"]}))
     with pytest.raises(DataError, match="some of them categories"):
         terms.design(Encoded.of([CodePart(np.array([0]), 1)]))
 

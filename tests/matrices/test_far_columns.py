@@ -10,7 +10,7 @@ from scipy import sparse
 
 import mercer
 from mercer import GLM, LogisticRegression, PoissonRegressor
-from mercer.matrices import Coordinates, Encoded, SparseDesign
+from mercer.matrices import Coordinates, Encoded, SparseMatrix
 from mercer.matrices.encoded import CodePart, NumberPart, SparsePart, sparse_design
 from mercer.matrices.sparse import far_columns
 
@@ -90,7 +90,7 @@ def test_all_columns_may_be_far() -> None:
 
 
 def test_without_an_intercept_nothing_is_shifted() -> None:
-    assert isinstance(sparse_design(sparse.csr_array(away(1e7)), None, intercept=False), SparseDesign)
+    assert isinstance(sparse_design(sparse.csr_array(away(1e7)), None, intercept=False), SparseMatrix)
 
 
 @pytest.mark.parametrize("offset", [1e5, 1e8])

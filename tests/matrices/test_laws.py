@@ -11,7 +11,7 @@ from scipy import sparse
 from mercer import _threads
 from mercer._errors import TooManyColumnsError
 from mercer.engines import engine
-from mercer.matrices import CodesDesign, DenseDesign, Design, MixedDesign, SparseDesign
+from mercer.matrices import CategoricalMatrix, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
 from tests.matrices._cases import Expanded, any_design, one_hot, sparse_of
 
 EXACT = {"rtol": 1e-11, "atol": 1e-11}
@@ -31,8 +31,8 @@ def test_products_agree_with_the_matrix(case: Expanded, seed: int, more: tuple[i
     assert (design.n_rows, design.n_columns) == X.shape
     w, r, h = rng.normal(size=(X.shape[1], *more)), rng.normal(size=(len(X), *more)), rng.normal(size=len(X))
     np.testing.assert_allclose(design.dense(), X, **EXACT)
-    np.testing.assert_allclose(design.times(w), X @ w, **EXACT)
-    np.testing.assert_allclose(design.transposed_times(r), X.T @ r, **EXACT)
+    np.testing.assert_allclose(design.matvec(w), X @ w, **EXACT)
+    np.testing.assert_allclose(design.rmatvec(r), X.T @ r, **EXACT)
     for weight in (h, h * h, np.where(h > 0, h, 0.0), np.zeros_like(h)):
         gram = design.gram(weight)
         np.testing.assert_allclose(gram, X.T * weight @ X, **EXACT)
@@ -64,19 +64,19 @@ def test_working_coefficients_and_user_coefficients_give_the_same_predictions(ca
     # cancellation of a large shift, not of the design
     room = 1e-13 * np.abs(X).max(initial=1.0) * np.abs(coefficients).max(initial=1.0)
     np.testing.assert_allclose(
-        case.design.times(w), X @ coefficients + intercept + moved, rtol=1e-11, atol=1e-11 + room
+        case.design.matvec(w), X @ coefficients + intercept + moved, rtol=1e-11, atol=1e-11 + room
     )
 
 
-def large_designs() -> dict[str, Design]:
+def large_designs() -> dict[str, Matrix]:
     """Designs of several blocks each."""
     rng = np.random.default_rng(0)
     n = 150_000
-    numbers = DenseDesign.of(rng.normal(size=(n, 40)) + np.arange(40))
-    stored = SparseDesign.of(sparse_of(rng, n, 20, "csr", np.float64, messy=False))
-    codes = CodesDesign.of([rng.integers(-1, k, n) for k in (3, 30, 7)], [3, 30, 7], drop_first=True)
-    few = DenseDesign.of(numbers.X[:, :3], intercept=False)
-    mixed = MixedDesign.of(few, stored, codes, intercept=True)
+    numbers = DenseMatrix.of(rng.normal(size=(n, 40)) + np.arange(40))
+    stored = SparseMatrix.of(sparse_of(rng, n, 20, "csr", np.float64, messy=False))
+    codes = CategoricalMatrix.of([rng.integers(-1, k, n) for k in (3, 30, 7)], [3, 30, 7], drop_first=True)
+    few = DenseMatrix.of(numbers.X[:, :3], intercept=False)
+    mixed = SplitMatrix.of(few, stored, codes, intercept=True)
     return {"dense": numbers, "sparse": stored, "codes": codes, "mixed": mixed}
 
 
@@ -90,7 +90,7 @@ def test_blocks_and_threads_give_identical_results(name: str, monkeypatch: pytes
     found = []
     for threads in (1, 3):
         with engine(threads=threads):
-            found.append((design.times(w), design.transposed_times(r), design.gram(r)))
+            found.append((design.matvec(w), design.rmatvec(r), design.gram(r)))
     for one, several in zip(*found, strict=True):
         np.testing.assert_array_equal(one, several)
     X = design.dense()
@@ -105,26 +105,26 @@ def test_a_value_that_is_not_finite_affects_every_product(name: str, value: floa
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 3))
     X[17, 1] = value
-    codes = CodesDesign.of([rng.integers(0, 3, 50)], [3])
+    codes = CategoricalMatrix.of([rng.integers(0, 3, 50)], [3])
     design = {
-        "dense": lambda: DenseDesign.of(X),
-        "sparse": lambda: SparseDesign.of(sparse.csr_array(X)),
-        "mixed": lambda: MixedDesign.of(DenseDesign.of(X, intercept=False), codes=codes, intercept=True),
+        "dense": lambda: DenseMatrix.of(X),
+        "sparse": lambda: SparseMatrix.of(sparse.csr_array(X)),
+        "mixed": lambda: SplitMatrix.of(DenseMatrix.of(X, intercept=False), codes=codes, intercept=True),
     }[name]()
     assert np.isfinite(design.coordinates.scale).all()
     assert np.isfinite(design.coordinates.shift).all()
     for w in (np.zeros(design.n_columns), np.ones(design.n_columns)):
-        assert not np.isfinite(design.times(w)[17])
+        assert not np.isfinite(design.matvec(w)[17])
     for r in (np.zeros(50), np.ones(50)):
-        assert not np.isfinite(design.transposed_times(r)[1])
+        assert not np.isfinite(design.rmatvec(r)[1])
         assert not np.isfinite(design.gram(r)[1, 1])
 
 
 def test_a_gram_matrix_too_large_to_form_is_refused_by_name() -> None:
-    design = CodesDesign.of([np.arange(20_000)], [20_000])
+    design = CategoricalMatrix.of([np.arange(20_000)], [20_000])
     with pytest.raises(TooManyColumnsError, match="20000 columns would take 3 GiB"):
         design.gram(np.ones(20_000))
-    np.testing.assert_array_equal(design.transposed_times(np.arange(20_000.0)), np.arange(20_000.0))
+    np.testing.assert_array_equal(design.rmatvec(np.arange(20_000.0)), np.arange(20_000.0))
 
 
 @pytest.mark.parametrize("name", ["dense", "sparse", "codes", "mixed"])
@@ -132,13 +132,13 @@ def test_coefficients_of_wrong_shape_are_refused(name: str) -> None:
     design = large_designs()[name]
     for size in (design.n_columns - 1, design.n_columns + 1):
         with pytest.raises(ValueError, match=f"{size} coefficients do not fit {design.n_columns} columns"):
-            design.times(np.zeros(size))
+            design.matvec(np.zeros(size))
 
 
 def test_no_rows_have_products_of_zero() -> None:
-    design = DenseDesign.of(np.zeros((3, 2))).rows(slice(0, 0))
-    assert design.times(np.ones(3)).shape == (0,)
-    np.testing.assert_array_equal(design.transposed_times(np.zeros(0)), np.zeros(3))
+    design = DenseMatrix.of(np.zeros((3, 2))).rows(slice(0, 0))
+    assert design.matvec(np.ones(3)).shape == (0,)
+    np.testing.assert_array_equal(design.rmatvec(np.zeros(0)), np.zeros(3))
     np.testing.assert_array_equal(design.gram(np.zeros(0)), np.zeros((3, 3)))
 
 

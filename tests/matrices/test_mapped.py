@@ -12,7 +12,7 @@ from scipy import sparse
 from mercer.kernel_approximation.fourier import FourierMap
 from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF, Laplacian, Polynomial, Spectrum
-from mercer.matrices.mapped import KeptTiles, MappedDesign, TileOptions
+from mercer.matrices.mapped import KeptTiles, MappedMatrix, TileOptions
 from mercer.optim.span.losses import DiagonalCurvature, SoftmaxCurvature
 
 RNG = np.random.default_rng(0)
@@ -29,12 +29,12 @@ def written_out(map: Any, *, intercept: bool = True) -> Any:
 
 
 @pytest.fixture(params=MAPS)
-def design(request: pytest.FixtureRequest) -> tuple[MappedDesign, Any]:
+def design(request: pytest.FixtureRequest) -> tuple[MappedMatrix, Any]:
     map = MAPS[request.param]
-    return MappedDesign(map.tiles(X), map.back), written_out(map)
+    return MappedMatrix(map.tiles(X), map.back), written_out(map)
 
 
-def with_options(design: MappedDesign, **options: float) -> MappedDesign:
+def with_options(design: MappedMatrix, **options: float) -> MappedMatrix:
     return replace(design, options=TileOptions(**options))  # type: ignore[arg-type]
 
 
@@ -42,7 +42,7 @@ def close(a: Any, b: Any, error: float) -> None:
     np.testing.assert_allclose(a, b, rtol=0, atol=error * np.abs(b).max())
 
 
-def in_memory(design: MappedDesign) -> MappedDesign:
+def in_memory(design: MappedMatrix) -> MappedMatrix:
     return design.swept_and_kept(np.zeros((design.n_columns, 1)), lambda rows, eta: eta)[0]
 
 
@@ -50,7 +50,7 @@ def test_products_agree_with_explicit_features(design: Any) -> None:
     mapped_rows, Z = design
     w = RNG.normal(size=(Z.shape[1], 2))
     h = RNG.uniform(0.1, 1, size=(len(Z), 2))
-    close(mapped_rows.times(w), Z @ w, 1e-10)
+    close(mapped_rows.matvec(w), Z @ w, 1e-10)
     eta, moved = mapped_rows.swept(w, lambda rows, eta: np.tanh(eta) * h[rows])
     close(eta, Z @ w, 1e-10)
     close(moved, Z.T @ (np.tanh(Z @ w) * h), 1e-10)
@@ -59,10 +59,10 @@ def test_products_agree_with_explicit_features(design: Any) -> None:
 
 
 def test_without_an_intercept_there_is_no_column_of_ones() -> None:
-    plain, Z = MappedDesign(NYSTROEM.tiles(X), NYSTROEM.back, intercept=False), written_out(NYSTROEM, intercept=False)
+    plain, Z = MappedMatrix(NYSTROEM.tiles(X), NYSTROEM.back, intercept=False), written_out(NYSTROEM, intercept=False)
     w = RNG.normal(size=(Z.shape[1], 1))
     assert plain.n_columns == plain.n_features == Z.shape[1]
-    close(plain.times(w), Z @ w, 1e-10)
+    close(plain.matvec(w), Z @ w, 1e-10)
     close(plain.gram(np.ones(len(Z))), Z.T @ Z, 1e-10)
 
 
@@ -76,7 +76,7 @@ def test_products_by_rough_tiles_are_close(design: Any, kept: bool) -> None:
         w, h = RNG.normal(size=(Z.shape[1], outputs)), RNG.uniform(0.1, 1, size=(len(Z), outputs))
         close(mapped_rows.curved(DiagonalCurvature(h), w), Z.T @ (h * (Z @ w)), 1e-3)
         close(mapped_rows.curved(DiagonalCurvature(h), w, exactly=True), Z.T @ (h * (Z @ w)), 1e-10)
-        close(mapped_rows.times(w), Z @ w, 1e-10)
+        close(mapped_rows.matvec(w), Z @ w, 1e-10)
     close(mapped_rows.gram(h[:, 0]), Z.T @ (h[:, :1] * Z), 1e-3)
     close(mapped_rows.gram(h[:, 0], exactly=True), Z.T @ (h[:, :1] * Z), 1e-10)
 
@@ -85,7 +85,7 @@ def test_the_curvature_of_classes_mixes_outputs(design: Any) -> None:
     mapped_rows, Z = design
     p = RNG.dirichlet(np.ones(3), size=len(Z))
     bend, w = SoftmaxCurvature(p, None, symmetric=True), RNG.normal(size=(Z.shape[1], 3))
-    close(mapped_rows.curved(bend, w), Z.T @ bend.times(Z @ w), 1e-10)
+    close(mapped_rows.curved(bend, w), Z.T @ bend.matvec(Z @ w), 1e-10)
 
 
 @pytest.mark.parametrize("rough", [False, True])
@@ -95,7 +95,7 @@ def test_rows_are_selected_by_number(design: Any, rough: bool, kept: bool) -> No
     mapped_rows = in_memory(mapped_rows) if kept else mapped_rows
     some = np.sort(RNG.choice(len(Z), 90, replace=False))
     h, w = RNG.uniform(0.1, 1, size=90), RNG.normal(size=(Z.shape[1], 1))
-    close(mapped_rows.take(some).times(w), Z[some] @ w, 1e-10)
+    close(mapped_rows.take(some).matvec(w), Z[some] @ w, 1e-10)
     wanted = Z[some].T @ (h[:, None] * Z[some])
     close(mapped_rows.gram(h, some), wanted, 1e-3 if rough else 1e-10)
     close(mapped_rows.gram(h, some, exactly=True), wanted, 1e-10)
@@ -116,7 +116,7 @@ def test_ill_conditioned_landmarks_keep_the_digits_of_the_square() -> None:
     line = np.linspace(0, 1, 300)[:, None]
     map = NystroemMap.of(RBF(gamma=1.0), line[:200])
     Z = map(line)
-    square = MappedDesign(map.tiles(line), map.back, intercept=False).gram(np.ones(300), exactly=True)
+    square = MappedMatrix(map.tiles(line), map.back, intercept=False).gram(np.ones(300), exactly=True)
     close(square, Z.T @ Z, 1e-12)
     assert np.linalg.eigvalsh(square)[0] > -1e-12 * 300
 
@@ -129,12 +129,12 @@ def test_rows_may_be_sparse_of_float32_or_texts() -> None:
                 continue
             map = NystroemMap.of(kernel, landmarks)
             w = RNG.normal(size=(map.n_features, 1))
-            found = in_memory(MappedDesign(map.tiles(rows), map.back, intercept=False)).times(w)
+            found = in_memory(MappedMatrix(map.tiles(rows), map.back, intercept=False)).matvec(w)
             close(found, map(rows) @ w, 1e-4)
     texts = ["abab", "abba", "baab", "bbbb", "aaab", "abbb"]
     map = NystroemMap.of(Spectrum(2), texts[:3])
-    design = MappedDesign(map.tiles(texts), map.back, intercept=False)
-    close(design.times(np.ones((map.n_features, 1))), map(texts).sum(axis=1)[:, None], 1e-10)
+    design = MappedMatrix(map.tiles(texts), map.back, intercept=False)
+    close(design.matvec(np.ones((map.n_features, 1))), map(texts).sum(axis=1)[:, None], 1e-10)
     assert design.take(np.array([4, 5])).n_rows == 2
 
 

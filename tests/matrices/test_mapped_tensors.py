@@ -19,7 +19,7 @@ KERNEL = RBF(gamma=0.5)
 T = torch.as_tensor(X)
 
 
-def design_of(kind, rows=T, **options):
+def matrix_of(kind, rows=T, **options):
     landmarks = rows[:15]
     if kind == "fourier":
         map = FourierMap.draw(KERNEL.spectrum(3), 20, np.random.default_rng(0))
@@ -30,14 +30,14 @@ def design_of(kind, rows=T, **options):
 
 @pytest.mark.parametrize("kind", ["fourier", "eigenvalues", "triangle", "kernels"])
 def test_products_agree_with_explicit_features(kind):
-    design = design_of(kind, **({"max_factored": 0} if kind == "kernels" else {}))
+    design = matrix_of(kind, **({"max_factored": 0} if kind == "kernels" else {}))
     Z = np.column_stack([design.rows(slice(None)).numpy(), np.ones(len(X))])
     w, h = RNG.normal(size=(design.n_columns, 2)), RNG.uniform(size=(len(X), 2))
-    np.testing.assert_allclose(design.times(w).numpy(), Z @ w, atol=1e-9)
-    np.testing.assert_allclose(design.transposed_times(torch.as_tensor(h)), Z.T @ h, atol=1e-9)
+    np.testing.assert_allclose(design.matvec(w).numpy(), Z @ w, atol=1e-9)
+    np.testing.assert_allclose(design.rmatvec(torch.as_tensor(h)), Z.T @ h, atol=1e-9)
     curved = design.curved(DiagonalTensorCurvature(torch.as_tensor(h)), w)
     np.testing.assert_allclose(curved, Z.T @ (h * (Z @ w)), atol=1e-7)
-    np.testing.assert_allclose(design.take(np.array([3, 1])).times(w).numpy(), (Z @ w)[[3, 1]], atol=1e-9)
+    np.testing.assert_allclose(design.take(np.array([3, 1])).matvec(w).numpy(), (Z @ w)[[3, 1]], atol=1e-9)
     metric = design.metric_matrix().numpy()
     np.testing.assert_allclose(design.metric(w)[:-1], metric @ w[:-1], atol=1e-9)
     assert not design.metric(w)[-1].any()
@@ -48,7 +48,7 @@ def test_products_agree_with_explicit_features(kind):
 
 
 def test_float32_with_jitter():
-    design = design_of("kernels", T.float(), double=False)
+    design = matrix_of("kernels", T.float(), double=False)
     assert design.is_single
     assert design.jitter > 0
     assert design.back is None
@@ -56,8 +56,8 @@ def test_float32_with_jitter():
     assert design.jitter == pytest.approx(LANDMARK_JITTER * largest, rel=0.2)
     w = RNG.normal(size=(design.n_columns, 1))
     Z = np.column_stack([KERNEL(X, X[:15]), np.ones(len(X))])
-    np.testing.assert_allclose(design.times(w).numpy(), Z @ w, atol=1e-5)
-    assert not design_of("kernels", T).is_single
+    np.testing.assert_allclose(design.matvec(w).numpy(), Z @ w, atol=1e-5)
+    assert not matrix_of("kernels", T).is_single
 
 
 def test_a_factor_of_duplicate_landmarks():

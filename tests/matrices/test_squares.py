@@ -8,23 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mercer.matrices import CodesDesign, Coordinates, DenseDesign, Design, MixedDesign, SparseDesign
+from mercer.matrices import CategoricalMatrix, Coordinates, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
 from mercer.matrices.squares import column_squares
 
 
-def designs(n: int, rng: np.random.Generator) -> dict[str, Design]:
+def designs(n: int, rng: np.random.Generator) -> dict[str, Matrix]:
     X = rng.normal(size=(n, 4)) * [1, 10, 0.1, 3]
     matrix = sparse.csr_array(np.where(X > 0, X, 0.0))
-    entries, shifted = SparseDesign.of(matrix), Coordinates(np.array([0.0, 2.0, -1.0, 0.0]), np.full(4, 0.5), False)
-    codes = CodesDesign.of([rng.integers(0, k, n) for k in (2, 4)], [2, 4])
+    entries, shifted = SparseMatrix.of(matrix), Coordinates(np.array([0.0, 2.0, -1.0, 0.0]), np.full(4, 0.5), False)
+    codes = CategoricalMatrix.of([rng.integers(0, k, n) for k in (2, 4)], [2, 4])
     return {
-        "dense": DenseDesign.of(X),
-        "far": DenseDesign.of(X + 1e6),
+        "dense": DenseMatrix.of(X),
+        "far": DenseMatrix.of(X + 1e6),
         "sparse": entries,
-        "sparse, shifted": SparseDesign.within(matrix, shifted),
-        "sparse with an intercept": MixedDesign.of(sparse=entries, intercept=True),
+        "sparse, shifted": SparseMatrix.within(matrix, shifted),
+        "sparse with an intercept": SplitMatrix.of(sparse=entries, intercept=True),
         "codes": codes,
-        "mixed": MixedDesign.of(DenseDesign.of(X, intercept=False), codes=codes, intercept=True),
+        "mixed": SplitMatrix.of(DenseMatrix.of(X, intercept=False), codes=codes, intercept=True),
     }
 
 

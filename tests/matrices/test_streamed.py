@@ -12,7 +12,7 @@ from mercer.data.sources.memory import MemorySource
 from mercer.engines.reducing import reduce
 from mercer.families import LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.matrices.streamed import Responses, Survey
 from mercer.stats.quadratic import QuadraticExpansion
 from tests.matrices._streamed import of_numbers, sample_chunk
@@ -38,7 +38,7 @@ def streamed(labels: bool) -> Any:
 def held(labels: bool, coordinates: Any) -> Observations:
     y = (LABELS == "b").astype(float) if labels else COUNTS
     weight = W * np.where(y == 1, 3.0, 1.0) if labels else W
-    return Observations(DenseDesign(X, coordinates), y, weight, OFFSET)
+    return Observations(DenseMatrix(X, coordinates), y, weight, OFFSET)
 
 
 @pytest.mark.parametrize("labels", [False, True])

@@ -13,7 +13,7 @@ from mercer._errors import DeviceMemoryError
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, Observations, TensorDesign, TensorObservations, tensor
+from mercer.matrices import DenseMatrix, Observations, TensorMatrix, TensorObservations, tensor
 from mercer.matrices.squares import column_squares
 from mercer.optim.problem import Problem
 from tests._gpu._devices import card
@@ -39,21 +39,21 @@ def test_products_agree_with_the_array(seed, intercept, single, chunk):
         w, W = rng.normal(size=arrays.n_columns), rng.normal(size=(arrays.n_columns, 3))
         r, h = rng.normal(size=60), rng.normal(size=60)
         close = {"rtol": 1e-11, "atol": 1e-9}
-        np.testing.assert_allclose(given.times(w).numpy(), arrays.times(w), **close)
-        np.testing.assert_allclose(given.times(W).numpy(), arrays.times(W), **close)
-        np.testing.assert_allclose(given.transposed_times(torch.as_tensor(r)), arrays.transposed_times(r), **close)
-        np.testing.assert_allclose(given.transposed_times(r), arrays.transposed_times(r), **close)
+        np.testing.assert_allclose(given.matvec(w).numpy(), arrays.matvec(w), **close)
+        np.testing.assert_allclose(given.matvec(W).numpy(), arrays.matvec(W), **close)
+        np.testing.assert_allclose(given.rmatvec(torch.as_tensor(r)), arrays.rmatvec(r), **close)
+        np.testing.assert_allclose(given.rmatvec(r), arrays.rmatvec(r), **close)
         np.testing.assert_allclose(given.gram(h), arrays.gram(h), **close)
         np.testing.assert_allclose(column_squares(given, h * h), column_squares(arrays, h * h), **close)
         np.testing.assert_allclose(given.dense() if chunk > 60 else given.tile().dense(), arrays.dense(), **close)
 
 
 def _dense(X, intercept):
-    return DenseDesign.of(X, intercept=intercept)
+    return DenseMatrix.of(X, intercept=intercept)
 
 
 def _tensor(X, intercept):
-    return TensorDesign.of(torch.as_tensor(X), intercept=intercept)
+    return TensorMatrix.of(torch.as_tensor(X), intercept=intercept)
 
 
 def test_rows_are_indexed_like_those_of_arrays():
@@ -66,8 +66,8 @@ def test_rows_are_indexed_like_those_of_arrays():
 
 def test_results_per_row_are_tensors_and_results_per_column_arrays():
     design = _tensor(columns(1).astype(np.float32), True)
-    assert design.times(np.zeros(5)).dtype == torch.float64
-    assert isinstance(design.transposed_times(np.ones(60)), np.ndarray)
+    assert design.matvec(np.zeros(5)).dtype == torch.float64
+    assert isinstance(design.rmatvec(np.ones(60)), np.ndarray)
     assert isinstance(design.gram(np.ones(60)), np.ndarray)
 
 
@@ -94,12 +94,12 @@ def test_sums_and_means_of_observations_agree_with_arrays():
 
 def test_other_lengths_are_refused():
     with pytest.raises(ValueError, match="do not fit"):
-        _tensor(columns(0), True).times(np.zeros(3))
+        _tensor(columns(0), True).matvec(np.zeros(3))
 
 
 def test_full_device_memory_gives_smaller_chunks_and_finally_an_error(monkeypatch):
     X, most = columns(0), 10
-    plain, sizes = TensorDesign._tile, []
+    plain, sizes = TensorMatrix._tile, []
 
     def tile(self, rows):
         if rows.stop - rows.start > most:
@@ -107,7 +107,7 @@ def test_full_device_memory_gives_smaller_chunks_and_finally_an_error(monkeypatc
         sizes.append(rows.stop - rows.start)
         return plain(self, rows)
 
-    monkeypatch.setattr(TensorDesign, "_tile", tile)
+    monkeypatch.setattr(TensorMatrix, "_tile", tile)
     np.testing.assert_allclose(
         _tensor(X, True).gram(np.ones(60)), _dense(X, True).gram(np.ones(60)), rtol=1e-11, atol=1e-9
     )
@@ -124,12 +124,12 @@ def test_products_on_a_device_agree_with_the_array(dtype, width):
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(1003, width)) + rng.choice([0.0, 3.0, 1e4], size=width)).astype(dtype)
     for intercept in (True, False):
-        arrays, given = _dense(X, intercept), TensorDesign.of(torch.as_tensor(X, device="cuda"), intercept=intercept)
+        arrays, given = _dense(X, intercept), TensorMatrix.of(torch.as_tensor(X, device="cuda"), intercept=intercept)
         given = replace(given, coordinates=arrays.coordinates)
         w, r = rng.normal(size=arrays.n_columns), rng.normal(size=1003)
         close = {"rtol": 1e-9, "atol": 1e-7}
-        np.testing.assert_allclose(given.times(w).cpu().numpy(), arrays.times(w), **close)
-        np.testing.assert_allclose(given.transposed_times(r), arrays.transposed_times(r), **close)
+        np.testing.assert_allclose(given.matvec(w).cpu().numpy(), arrays.matvec(w), **close)
+        np.testing.assert_allclose(given.rmatvec(r), arrays.rmatvec(r), **close)
         np.testing.assert_allclose(given.gram(r * r), arrays.gram(r * r), **close)
         if given.in_one_pass:
             y = (r > 0).astype(float)

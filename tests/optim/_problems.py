@@ -10,7 +10,7 @@ from scipy import sparse
 from mercer.families import LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, MixedDesign, Observations, SparseDesign
+from mercer.matrices import DenseMatrix, Observations, SparseMatrix, SplitMatrix
 from mercer.optim.problem import Problem
 
 
@@ -24,7 +24,7 @@ def independent(family: Any, link: Any, penalty: Any = None, n: int = 200) -> Pr
         "Bernoulli": lambda: (rng.random(n) < 1 / (1 + np.exp(-eta))).astype(float),
         "Poisson": lambda: rng.poisson(np.exp(eta)).astype(float),
     }[type(family).__name__]()
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     strengths = Strengths.none(3) if penalty is None else penalty.strengths(3)
     observations = Observations(design, y, rng.uniform(0.5, 1.5, n), 0.1 * X[:, 0])
     return Problem(observations, Response(family, link), design.coordinates.strengths(strengths))
@@ -37,9 +37,9 @@ def correlated(response: str = "logistic", *, kind: str = "dense", n: int = 400,
     eta = X @ rng.normal(size=6) / 3
     if kind == "sparse":
         X = np.where(X > 0, X, 0.0)
-        design: Any = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
+        design: Any = SplitMatrix.of(sparse=SparseMatrix.of(sparse.csr_array(X)), intercept=True)
     else:
-        design = DenseDesign.of(X + (1e6 if kind == "far" else 0.0))
+        design = DenseMatrix.of(X + (1e6 if kind == "far" else 0.0))
     logistic = response == "logistic"
     y = (rng.uniform(size=n) < 1 / (1 + np.exp(-eta))).astype(float) if logistic else rng.poisson(np.exp(eta)) * 1.0
     family = Response(Bernoulli(), LOGIT) if logistic else Response(Poisson(), LOG)

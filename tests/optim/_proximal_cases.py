@@ -18,7 +18,7 @@ from mercer.families import (
     Poisson,
     Response,
 )
-from mercer.matrices import CodesDesign, DenseDesign, Design, MixedDesign, SparseDesign
+from mercer.matrices import CategoricalMatrix, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
 
 Array = NDArray[np.float64]
 
@@ -43,21 +43,21 @@ def drawn(response: Response, eta: Array, rng: np.random.Generator) -> Array:
     return rng.poisson(mean).astype(float)
 
 
-def dense(n: int, p: int, rng: np.random.Generator) -> Design:
-    return DenseDesign.of(rng.normal(size=(n, p)) + rng.normal(size=p))
+def dense(n: int, p: int, rng: np.random.Generator) -> Matrix:
+    return DenseMatrix.of(rng.normal(size=(n, p)) + rng.normal(size=p))
 
 
-def sparse_rows(n: int, p: int, rng: np.random.Generator) -> Design:
+def sparse_rows(n: int, p: int, rng: np.random.Generator) -> Matrix:
     X = sparse.random_array((n, p), density=0.2, rng=rng, format="csr")
-    return MixedDesign.of(sparse=SparseDesign.of(X), intercept=True)
+    return SplitMatrix.of(sparse=SparseMatrix.of(X), intercept=True)
 
 
-def mixed(n: int, p: int, rng: np.random.Generator) -> Design:
-    numbers = DenseDesign.of(rng.normal(size=(n, p // 3)), intercept=False)
-    stored = SparseDesign.of(sparse.random_array((n, p // 3), density=0.3, rng=rng, format="csr"))
+def mixed(n: int, p: int, rng: np.random.Generator) -> Matrix:
+    numbers = DenseMatrix.of(rng.normal(size=(n, p // 3)), intercept=False)
+    stored = SparseMatrix.of(sparse.random_array((n, p // 3), density=0.3, rng=rng, format="csr"))
     levels = p - 2 * (p // 3)
-    codes = CodesDesign.of([rng.integers(-1, levels - 2, size=n), rng.integers(0, 2, size=n)], [levels - 2, 2])
-    return MixedDesign.of(numbers, stored, codes, intercept=True)
+    codes = CategoricalMatrix.of([rng.integers(-1, levels - 2, size=n), rng.integers(0, 2, size=n)], [levels - 2, 2])
+    return SplitMatrix.of(numbers, stored, codes, intercept=True)
 
 
 DESIGNS = {"dense": dense, "sparse": sparse_rows, "mixed": mixed}

@@ -12,7 +12,7 @@ from mercer._errors import FitInterrupted, NonFiniteError, UnsuitableSolverError
 from mercer.families import IDENTITY, L1, L2, LOG, Gaussian, Poisson, SoftmaxResponse
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import softmax_lasso
 from mercer.optim.choose import MAX_NEWTON_COLUMNS, SOLVER_PURPOSES, choose
 from mercer.optim.problem import Problem
@@ -25,7 +25,7 @@ LEAST_SQUARES, COUNTS = Response(Gaussian(), IDENTITY), Response(Poisson(), LOG)
 
 def problem(response: Any, penalty: Any = None, columns: int = 3) -> Problem:
     rng = np.random.default_rng(0)
-    design = DenseDesign.of(rng.normal(size=(40, columns)))
+    design = DenseMatrix.of(rng.normal(size=(40, columns)))
     given = Strengths.none(columns) if penalty is None else penalty.strengths(columns)
     y = rng.poisson(3.0, size=40).astype(float)
     return Problem(Observations(design, y), response, design.coordinates.strengths(given))
@@ -119,7 +119,7 @@ def random_classes(*, l1: Any, l2: Any) -> SoftmaxProblem:
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(60, 3)), rng.integers(0, 3, 60).astype(np.int32)
     strengths = Strengths(l1 + np.zeros(4), l2 + np.zeros(4), np.zeros(4))
-    return SoftmaxProblem(Observations(DenseDesign.of(X), codes), SoftmaxResponse(3), strengths)
+    return SoftmaxProblem(Observations(DenseMatrix.of(X), codes), SoftmaxResponse(3), strengths)
 
 
 def test_classes_with_an_absolute_penalty_are_solved_by_the_lasso_of_classes() -> None:
@@ -143,7 +143,7 @@ def test_streamed_rows_have_their_own_proximal_solver() -> None:
     X, counts = rng.normal(size=(300, 3)), rng.poisson(2.0, size=300).astype(float)
     found = streamed(X, counts, rows=70)
     passing = Problem(found, COUNTS, found.design.coordinates.strengths(L1(5.0).strengths(3)))
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     held = Problem(Observations(design, counts), COUNTS, design.coordinates.strengths(L1(5.0).strengths(3)))
     here, there = (choose(this).solve(this, tolerance=1e-9, most_steps=100) for this in (held, passing))
     assert here.certificate.holds

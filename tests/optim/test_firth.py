@@ -13,7 +13,7 @@ from mercer._errors import FitInterrupted, SingularCovarianceError, UnsuitableSo
 from mercer.families import LOG, LOGIT, PROBIT, Bernoulli, Binomial, Family, Poisson
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import firth
 from mercer.optim.problem import Problem
 from tests.known import endometrial
@@ -21,7 +21,7 @@ from tests.known import endometrial
 
 def problem_of(X: Any, y: Any, family: Family | None = None, **given: Any) -> Problem:
     family = family or Bernoulli()
-    observations = Observations(DenseDesign.of(np.asarray(X, dtype=float)), np.asarray(y, dtype=float), **given)
+    observations = Observations(DenseMatrix.of(np.asarray(X, dtype=float)), np.asarray(y, dtype=float), **given)
     link = LOG if isinstance(family, Poisson) else LOGIT
     return Problem(observations, Response(family, link), Strengths.none(observations.design.n_columns))
 

@@ -11,7 +11,7 @@ from mercer._errors import FitInterrupted
 from mercer.families import LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import _newton_cg as newton_cg
 from mercer.optim import lbfgs, newton
 from mercer.optim.problem import Problem, Slope
@@ -128,7 +128,7 @@ def test_it_descends_into_a_curved_valley() -> None:
 
 def test_separable_data_without_a_penalty_end_where_the_gradient_vanishes() -> None:
     X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     this = Problem(Observations(design, np.array([0.0, 0, 1, 1])), Response(Bernoulli(), LOGIT), Strengths.none(2))
     solution = lbfgs.solve(this, tolerance=1e-6)
     assert solution.certificate.holds
@@ -147,7 +147,7 @@ def test_the_certificate_measures_the_distance_from_the_end_of_the_search(
         rng = np.random.default_rng(seed)
         n, p = rng.integers(20, 120), rng.integers(3, 60)
         X = rng.normal(size=(n, p))
-        design = DenseDesign.of(X)
+        design = DenseMatrix.of(X)
         y = (steepness * X[:, 0] + rng.logistic(size=n) > 0).astype(float)
         strengths = design.coordinates.strengths(L2(strength).strengths(p))
         this = Problem(Observations(design, y), Response(Bernoulli(), LOGIT), strengths)

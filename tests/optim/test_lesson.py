@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from mercer.matrices import DenseDesign
+from mercer.matrices import DenseMatrix
 from mercer.optim.learning_rules import largest_eigenvalue
 from tests.linear_model._lessons import lesson_of, overlapping, targets
 
@@ -47,5 +47,5 @@ def test_the_spread_of_a_constant_is_zero() -> None:
 
 
 def test_rows_without_weight_have_no_size() -> None:
-    design = DenseDesign.of(np.ones((4, 2)), intercept=False)
+    design = DenseMatrix.of(np.ones((4, 2)), intercept=False)
     assert largest_eigenvalue(design, np.zeros(4), max_gram=0) == 0.0

@@ -10,7 +10,7 @@ from mercer.families import Bernoulli, Gaussian, Poisson
 from mercer.families.links import IDENTITY, LOG, LOGIT
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import newton
 from mercer.optim.problem import Problem
 from tests._ctrl_c import stop_at
@@ -26,7 +26,7 @@ def logistic(rows: int, *, penalty: float = 0.0) -> Problem:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, 3)) + np.array([0.0, 5.0, 1e8])
     p = 1 / (1 + np.exp(-(X - X.mean(axis=0)) @ [1.0, 2.0, 3.0]))
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     strengths = design.coordinates.strengths(L2(penalty).strengths(3))
     return Problem(
         Observations(design, (rng.uniform(size=rows) < p).astype(float)), Response(Bernoulli(), LOGIT), strengths
@@ -79,7 +79,7 @@ def test_steps_that_overshoot_are_halved() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 1))
     problem = Problem(
-        Observations(DenseDesign.of(x), rng.poisson(np.exp(x[:, 0]))), Response(Poisson(), LOG), Strengths.none(2)
+        Observations(DenseMatrix.of(x), rng.poisson(np.exp(x[:, 0]))), Response(Poisson(), LOG), Strengths.none(2)
     )
     solution = newton.solve(problem, np.array([-4.0, -20.0]))
     assert solution.certificate.holds
@@ -114,7 +114,7 @@ def test_a_column_that_is_constant_in_the_sample_is_fitted() -> None:
     X = np.column_stack([rng.normal(size=FAR + 5_000), np.zeros(FAR + 5_000)])
     X[np.setdiff1d(np.arange(len(X)), sample)[:20], 1] = 1.0
     y = rng.poisson(np.exp(0.3 * X[:, 0] + X[:, 1]))
-    problem = Problem(Observations(DenseDesign.of(X), y), Response(Poisson(), LOG), Strengths.none(3))
+    problem = Problem(Observations(DenseMatrix.of(X), y), Response(Poisson(), LOG), Strengths.none(3))
     assert newton.sample_start(problem) is not None
     solution = newton.solve(problem)
     assert solution.certificate.holds
@@ -127,7 +127,7 @@ def counts(*, weight: float = 1.0, unit: float = 1.0) -> Problem:
     x = rng.normal(size=(NEAR, 2))
     y = unit * rng.poisson(np.exp(0.5 * x[:, 0]))
     weights = np.full(NEAR, weight)
-    return Problem(Observations(DenseDesign.of(x), y, weights), Response(Poisson(), LOG), Strengths.none(3))
+    return Problem(Observations(DenseMatrix.of(x), y, weights), Response(Poisson(), LOG), Strengths.none(3))
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e-12, 1e12, 1e18])
@@ -149,7 +149,7 @@ def test_a_known_variance_is_the_unit_of_the_certificate() -> None:
     x = rng.normal(size=(NEAR, 2))
     y = 1e9 * (x[:, 0] + rng.normal(size=NEAR))
     response = Response(Gaussian(variance=1e18), IDENTITY)
-    assert newton.solve(Problem(Observations(DenseDesign.of(x), y), response, Strengths.none(3))).certificate.holds
+    assert newton.solve(Problem(Observations(DenseMatrix.of(x), y), response, Strengths.none(3))).certificate.holds
 
 
 @pytest.mark.filterwarnings("error")
@@ -159,7 +159,7 @@ def test_a_sample_without_weight_is_not_a_start() -> None:
     sample = np.linspace(0, len(x) - 1, newton.NewtonSampling().smallest).astype(np.intp)
     weight[np.setdiff1d(np.arange(len(x)), sample)[:300]] = 1.0
     y = rng.poisson(np.exp(x[:, 0]))
-    observations = Observations(DenseDesign.of(x), y, weight)
+    observations = Observations(DenseMatrix.of(x), y, weight)
     assert newton.solve(Problem(observations, Response(Poisson(), LOG), Strengths.none(2))).certificate.holds
 
 

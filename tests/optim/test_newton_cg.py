@@ -12,7 +12,7 @@ from mercer._errors import FitInterrupted
 from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
 from mercer.families.penalties import L2
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, MixedDesign, Observations, SparseDesign
+from mercer.matrices import DenseMatrix, Observations, SparseMatrix, SplitMatrix
 from mercer.optim import _newton_cg as newton_cg
 from mercer.optim import newton
 from mercer.optim.problem import Problem
@@ -29,7 +29,7 @@ MODELS = {
 def problem(name: str = "poisson", *, strength: float = 0.0, design: Any = None) -> Problem:
     rng, rows = np.random.default_rng(0), 300
     X = rng.normal(size=(rows, 4)) @ (np.eye(4) + 0.4 * rng.normal(size=(4, 4)))
-    design = DenseDesign.of(X + np.array([0.0, 5.0, 1e6, 0.0])) if design is None else design(X)
+    design = DenseMatrix.of(X + np.array([0.0, 5.0, 1e6, 0.0])) if design is None else design(X)
     eta = 0.3 * X.sum(axis=1)
     y = {"gaussian": eta + rng.normal(size=rows), "bernoulli": (eta + rng.logistic(size=rows) > 0).astype(float)}.get(
         name, rng.poisson(np.exp(eta)).astype(float)
@@ -39,8 +39,8 @@ def problem(name: str = "poisson", *, strength: float = 0.0, design: Any = None)
     return Problem(Observations(design, y, weight, offset), MODELS[name], strengths)
 
 
-def sparse_rows(X: Any) -> MixedDesign:
-    return MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))), intercept=True)
+def sparse_rows(X: Any) -> SplitMatrix:
+    return SplitMatrix.of(sparse=SparseMatrix.of(sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))), intercept=True)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -78,7 +78,7 @@ def test_the_distance_is_measured_by_the_hessian() -> None:
 
 
 def test_collinear_columns_have_one_of_their_solutions() -> None:
-    this = problem(design=lambda X: DenseDesign.of(np.column_stack([X, X[:, 0] - X[:, 1]])))
+    this = problem(design=lambda X: DenseMatrix.of(np.column_stack([X, X[:, 0] - X[:, 1]])))
     solution = newton_cg.solve(this)
     assert solution.certificate.holds
     assert solution.trace[-1] == pytest.approx(newton.solve(this).trace[-1], rel=1e-12)

@@ -11,7 +11,7 @@ import pytest
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import _newton_cg as newton_cg
 from mercer.optim import firth, gradient, lbfgs, newton
 from tests.optim._uphill import Uphill
@@ -26,7 +26,7 @@ def test_a_gradient_that_leads_uphill_is_not_followed(solve: Callable[..., Any])
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     y = (rng.random(80) < 1 / (1 + np.exp(-X[:, 0]))) * 1.0
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     problem = Uphill(Observations(design, y), Response(Bernoulli(), LOGIT), Strengths.none(design.n_columns))
     found = solve(problem)
     assert not found.certificate.holds

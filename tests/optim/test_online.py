@@ -13,7 +13,7 @@ from mercer._errors import FitInterrupted
 from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import newton, stochastic
 from mercer.optim.learning_rules import LEARNING_RULES, LearningRate
 from mercer.optim.problem import Problem
@@ -135,7 +135,7 @@ def test_steps_after_one_row_agree_with_the_lecture() -> None:
 def test_default_rates_that_are_far_too_large_are_halved() -> None:
     rng = np.random.default_rng(4)
     X = rng.standard_t(1.5, size=(300, 2))  # some rows are far longer than the average one
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     task = Problem(
         Observations(design, X[:, 0] + rng.normal(size=300)), Response(Gaussian(), IDENTITY), Strengths.none(3)
     )

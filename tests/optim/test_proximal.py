@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression as TheirLogistic
 
 from mercer._errors import FitInterrupted
 from mercer.families import L1, L2, ElasticNet, Penalty
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import newton, proximal_newton
 from mercer.optim.duality import GapPenalty
 from mercer.optim.problem import Problem
@@ -26,7 +26,7 @@ def problem(
     rng = np.random.default_rng(0)
     made, how = DESIGNS[design](n, p, rng), RESPONSES[response]
     truth = np.append(np.where(np.arange(p) % 5 == 0, 0.5, 0.0) * rng.choice([-1, 1], size=p), 0.3)
-    y = drawn(how, made.times(truth), rng)
+    y = drawn(how, made.matvec(truth), rng)
     strengths = made.coordinates.strengths((penalty or L1(5.0)).strengths(p))
     return Problem(Observations(made, y, rng.uniform(0.5, 2.0, size=n)), how, strengths)
 
@@ -78,7 +78,7 @@ def test_logistic_regression_agrees_with_scikit_learn(solver: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 12))
     y = (rng.random(200) < 1 / (1 + np.exp(-X[:, 0] + X[:, 1]))).astype(float)
-    design = DenseDesign.of(X, intercept=False)
+    design = DenseMatrix.of(X, intercept=False)
     posed = Problem(
         Observations(design, y), RESPONSES["bernoulli"], design.coordinates.strengths(L1(2.0).strengths(12))
     )
@@ -92,7 +92,7 @@ def test_least_squares_agree_with_the_coordinate_descent_of_scikit_learn(ratio: 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 15)) + 1e8
     y = (X - 1e8)[:, 0] + rng.normal(size=100)
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     posed = Problem(
         Observations(design, y),
         RESPONSES["gaussian"],
@@ -173,7 +173,7 @@ def test_units_do_not_matter(scale: float) -> None:
     y = (rng.random(100) < 1 / (1 + np.exp(-X[:, 0]))).astype(float)
     found = []
     for unit in (1.0, scale):
-        design = DenseDesign.of(X * [unit, 1, 1, 1])
+        design = DenseMatrix.of(X * [unit, 1, 1, 1])
         strengths = design.coordinates.strengths(L1(3.0 * np.array([unit, 1, 1, 1])).strengths(4))
         solution = proximal_newton.solve(Problem(Observations(design, y), RESPONSES["bernoulli"], strengths))
         assert solution.certificate.holds
@@ -186,7 +186,7 @@ def test_more_columns_than_rows_and_columns_that_are_the_same() -> None:
     X = rng.normal(size=(40, 400))
     X = np.hstack([X, X[:, :50], np.ones((40, 3))])
     y = (X[:, 0] + 0.3 * rng.normal(size=40) > 0).astype(float)
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     strengths = design.coordinates.strengths(L1(0.5).strengths(X.shape[1]))
     posed = Problem(Observations(design, y), RESPONSES["bernoulli"], strengths)
     solution = proximal_newton.solve(posed)

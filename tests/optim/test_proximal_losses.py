@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer.families.response import Slopes
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim.proximal_newton import ProximalLosses
 from tests.optim._proximal_cases import RESPONSES, drawn
 
@@ -32,6 +32,6 @@ def test_the_row_part_of_the_gap_is_a_bregman_divergence(response: str, share: f
         low, high = (middle, high) if at(middle).first[0] < wanted else (low, middle)
     there = at((low + high) / 2)
     divergence = at(eta[0]).loss - there.loss - wanted * (eta[0] - (low + high) / 2)
-    losses = ProximalLosses(Observations(DenseDesign.of(np.zeros((1, 1))), y), how)
+    losses = ProximalLosses(Observations(DenseMatrix.of(np.zeros((1, 1))), y), how)
     if abs(low) < 59:  # a share of 0 has no finite η where the response is at the edge
         assert losses.dual_part(eta)(share) == pytest.approx(divergence, abs=1e-7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from mercer.matrices import SparseDesign
+from mercer.matrices import SparseMatrix
 from mercer.optim.duality import GapPenalty
 from mercer.optim.proximal_newton import ProximalModel
 from tests.optim._proximal_cases import dense
@@ -13,7 +13,7 @@ from tests.optim._proximal_cases import dense
 
 def test_columns_of_float32_are_refined_once() -> None:
     X = sparse.csr_array(np.random.default_rng(0).normal(size=(20, 3)))
-    made = ProximalModel(SparseDesign.of(X), GapPenalty(np.ones(4), np.zeros(4)), many=1)
+    made = ProximalModel(SparseMatrix.of(X), GapPenalty(np.ones(4), np.zeros(4)), many=1)
     assert made.columns.dtype == np.float32
     assert made.refine()
     assert made.columns.dtype == np.float64

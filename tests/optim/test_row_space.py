@@ -11,7 +11,7 @@ from mercer import GLM, LogisticRegression, LogisticRegressionCV
 from mercer.families import L2, LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response, SoftmaxResponse
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import newton, row_space
 from mercer.optim.choose import choose
 from mercer.optim.problem import Problem
@@ -27,13 +27,13 @@ WEIGHT, OFFSET = RNG.random(ROWS) * (np.arange(ROWS) % 5 > 0), RNG.normal(size=R
 
 
 def of_counts(strength: Any = 1.0, *, intercept: bool = True, **changes: Any) -> Problem:
-    observations = Observations(DenseDesign.of(X, intercept=intercept), COUNTS.astype(float), WEIGHT, OFFSET)
+    observations = Observations(DenseMatrix.of(X, intercept=intercept), COUNTS.astype(float), WEIGHT, OFFSET)
     penalty = observations.design.coordinates.strengths(L2(strength, **changes).strengths(COLUMNS))
     return Problem(observations, Response(Poisson(), LOG), penalty)
 
 
 def of_classes(strength: float = 1.0) -> SoftmaxProblem:
-    observations = Observations(DenseDesign.of(X), CODES, WEIGHT)
+    observations = Observations(DenseMatrix.of(X), CODES, WEIGHT)
     penalty = observations.design.coordinates.strengths(L2(strength).strengths(COLUMNS))
     return SoftmaxProblem(observations, SoftmaxResponse(3), penalty)
 
@@ -99,7 +99,7 @@ def test_the_rows_are_decomposed_once_for_all_penalties_and_weights() -> None:
         of_counts(np.append(0.0, np.ones(COLUMNS - 1))),
         Problem(of_counts().observations, Response(Poisson(), LOG), Strengths.none(COLUMNS + 1)),
         Problem(
-            Observations(DenseDesign.of(X.T), np.ones(COLUMNS)), Response(Bernoulli(), LOGIT), Strengths.none(ROWS + 1)
+            Observations(DenseMatrix.of(X.T), np.ones(COLUMNS)), Response(Bernoulli(), LOGIT), Strengths.none(ROWS + 1)
         ),
     ],
     ids=["another centre", "a free column", "no penalty", "many rows"],

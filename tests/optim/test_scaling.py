@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer.matrices import DenseDesign, MixedDesign, SparseDesign
+from mercer.matrices import DenseMatrix, SparseMatrix, SplitMatrix
 from mercer.optim.scaling import DiagonalScaling, RepeatedScaling, Scaling, WhiteningScaling, WoodburyScaling
 
 
@@ -19,14 +19,14 @@ def root(rng: np.random.Generator, rows: int = 40) -> Any:
 def scalings() -> dict[str, Scaling]:
     rng = np.random.default_rng(0)
     X = np.abs(rng.normal(size=(60, 4)))
-    entries = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
+    entries = SplitMatrix.of(sparse=SparseMatrix.of(sparse.csr_array(X)), intercept=True)
     A, singular = root(rng), root(rng, rows=3)
     whitening = WhiteningScaling.of(A.T @ A)
     return {
         "whitening": whitening,
         "of a singular Hessian": WhiteningScaling.of(singular.T @ singular),
         "standardising": DiagonalScaling.of(entries, np.ones(60), np.ones(5)),
-        "without an intercept": DiagonalScaling.of(DenseDesign.of(X, intercept=False), np.ones(60), np.ones(4)),
+        "without an intercept": DiagonalScaling.of(DenseMatrix.of(X, intercept=False), np.ones(60), np.ones(4)),
         "repeated": RepeatedScaling(whitening, np.array([1.0, 2.0, 0.5])),
     }
 
@@ -52,7 +52,7 @@ def test_whitening_is_a_square_root_of_the_inverse(rows: int) -> None:
 def test_standardising_is_the_inverse_for_uncorrelated_columns() -> None:
     """For orthogonal centred columns the Hessian with its intercept is diagonal except for the means."""
     X = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) * [1, 3] + [5, 7]
-    design = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
+    design = SplitMatrix.of(sparse=SparseMatrix.of(sparse.csr_array(X)), intercept=True)
     h, l2 = np.full(4, 0.25), np.zeros(3)
     scaling, hessian = DiagonalScaling.of(design, h, l2), design.gram(h)
     inverse = np.column_stack([scaling.apply(scaling.apply_transposed(unit)) for unit in np.eye(3)])
@@ -64,8 +64,8 @@ def wide(kind: str) -> tuple[Any, Any]:
     rng = np.random.default_rng(4)
     X = np.maximum(rng.normal(size=(6, 20)), 0.0)
     if kind == "no intercept":
-        return DenseDesign.of(X, intercept=False), rng.uniform(0.5, 2.0, 20)
-    design = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
+        return DenseMatrix.of(X, intercept=False), rng.uniform(0.5, 2.0, 20)
+    design = SplitMatrix.of(sparse=SparseMatrix.of(sparse.csr_array(X)), intercept=True)
     return design, np.append(rng.uniform(0.5, 2.0, 20), 0.0 if kind == "intercept" else 0.3)
 
 

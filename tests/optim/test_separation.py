@@ -15,14 +15,14 @@ from scipy import sparse
 
 from mercer import GLM
 from mercer._errors import NonFiniteError, SeparationWarning, TooManyColumnsError
-from mercer.matrices import DenseDesign, MixedDesign, Observations, SparseDesign
+from mercer.matrices import DenseMatrix, Observations, SparseMatrix, SplitMatrix
 from mercer.optim import separation
 from mercer.optim.separation import Separation
 from tests.known import endometrial
 
 
 def observed(X: Any, y: Any, *, intercept: bool = True, weight: Any = None) -> Observations:
-    return Observations(DenseDesign.of(np.asarray(X, dtype=float), intercept=intercept), np.asarray(y), weight)
+    return Observations(DenseMatrix.of(np.asarray(X, dtype=float), intercept=intercept), np.asarray(y), weight)
 
 
 def with_ones(X: Any) -> Any:
@@ -156,7 +156,7 @@ def test_a_row_of_weight_zero_does_not_count() -> None:
 def test_a_column_that_only_rows_of_weight_zero_have_is_finite(ask: Any, place: float) -> None:
     X = np.column_stack([np.append(np.arange(8.0), [place, place]), np.append(np.zeros(8), [1.0, 2.0])])
     y, weight = np.array([0, 0, 0, 0, 1, 1, 1, 1, 0, 1.0]), np.append(np.ones(8), [0.0, 0.0])
-    found = ask(Observations(DenseDesign.of(X), y, weight))
+    found = ask(Observations(DenseMatrix.of(X), y, weight))
     assert found.kind == "complete"
     limits = found.limits if found.limits.ndim == 1 else found.limits[:, 1]
     assert_array_equal(limits, [np.inf, np.nan, -np.inf])
@@ -221,7 +221,7 @@ def test_sparse_rows_are_the_same_rows() -> None:
     rng = np.random.default_rng(4)
     X = rng.integers(0, 2, size=(80, 6)) * rng.integers(0, 2, size=(80, 6)).astype(float)
     y = ((X[:, 0] + X[:, 1] > 0) | (rng.random(80) < 0.2)).astype(float)
-    design = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
+    design = SplitMatrix.of(sparse=SparseMatrix.of(sparse.csr_array(X)), intercept=True)
     thin, full = separation.bernoulli(Observations(design, y)), separation.bernoulli(observed(X, y))
     assert thin.kind == full.kind == "quasi"
     assert_array_equal(thin.separated, full.separated)
@@ -250,7 +250,7 @@ def test_a_programme_that_cannot_be_solved_proves_nothing() -> None:
 def test_rows_whose_sums_overflow_are_refused() -> None:
     X = sparse.csr_array(np.full((2, 3), np.finfo(float).max) * [[1.0], [-1.0]])
     with pytest.raises(NonFiniteError, match="divide the columns"):
-        separation.bernoulli(Observations(SparseDesign.of(X), np.array([0.0, 1.0])))
+        separation.bernoulli(Observations(SparseMatrix.of(X), np.array([0.0, 1.0])))
 
 
 @pytest.mark.parametrize("kind", ["bernoulli", "poisson", "categorical"])
@@ -294,7 +294,7 @@ def test_a_whole_fit_of_far_fewer_rows_than_columns_takes_no_cube_of_the_columns
 def test_a_direction_is_shortened_to_the_shortest(n: int, intercept: bool) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3)) @ rng.normal(size=(3, 12))
-    design = DenseDesign.of(X, intercept=intercept)
+    design = DenseMatrix.of(X, intercept=intercept)
     rows = np.arange(n) != 2
     invariant = separation.InvariantDirections.of(design, rows)
     direction = rng.normal(size=(12 + intercept, 2))

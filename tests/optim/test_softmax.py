@@ -12,7 +12,7 @@ from mercer._errors import FitInterrupted
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response, SoftmaxResponse
-from mercer.matrices import DenseDesign, MixedDesign, Observations, SparseDesign
+from mercer.matrices import DenseMatrix, Observations, SparseMatrix, SplitMatrix
 from mercer.optim import newton, softmax
 from mercer.optim.problem import Problem
 from mercer.optim.scaling import WoodburyScaling
@@ -31,9 +31,9 @@ def problem(
     eta = X @ rng.normal(size=(5, 4)) + [0, 1, -2, 0]
     codes = np.argmax(eta + rng.gumbel(size=eta.shape), axis=1).astype(np.int32)
     if kind == "sparse":
-        design: Any = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(np.abs(X))), intercept=True)
+        design: Any = SplitMatrix.of(sparse=SparseMatrix.of(sparse.csr_array(np.abs(X))), intercept=True)
     else:
-        design = DenseDesign.of(X + (1e6 if kind == "far" else 0.0))
+        design = DenseMatrix.of(X + (1e6 if kind == "far" else 0.0))
     strengths = design.coordinates.strengths(L2(strength, mean).strengths(5))
     return SoftmaxProblem(Observations(design, codes, rng.uniform(0.5, 2, n)), SoftmaxResponse(4, reference), strengths)
 
@@ -102,7 +102,7 @@ def test_no_point_has_a_lower_objective() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):
         W = best.value + 1e-3 * rng.normal(size=best.value.shape)
-        eta = this.observations.design.times(W)
+        eta = this.observations.design.matvec(W)
         away = W - this.strengths.mean[:, None]
         loss = this.response.loss(this.observations.y, eta, this.observations.weight)
         assert loss + 0.5 * np.vdot(this.strengths.l2[:, None] * away, away) > value
@@ -113,7 +113,7 @@ def test_a_class_without_weight_gets_probability_zero() -> None:
     weight = np.where(this.observations.y == 2, 0.0, 1.0)
     data = Observations(this.observations.design, this.observations.y, weight)
     solution = softmax.solve(SoftmaxProblem(data, this.response, this.strengths), tolerance=1e-4)
-    probabilities = this.response.probabilities(data.design.times(solution.value))
+    probabilities = this.response.probabilities(data.design.matvec(solution.value))
     assert solution.certificate.holds
     assert probabilities[:, 2].max() < 1e-4
 
@@ -172,7 +172,7 @@ def test_the_value_alone_is_the_value_with_its_slopes() -> None:
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(40, 3)), rng.integers(0, 3, 40).astype(np.int32)
     strengths = Strengths(np.zeros(4), np.ones(4), np.zeros(4))
-    problem = SoftmaxProblem(Observations(DenseDesign.of(X), codes), SoftmaxResponse(3), strengths)
+    problem = SoftmaxProblem(Observations(DenseMatrix.of(X), codes), SoftmaxResponse(3), strengths)
     v = rng.normal(size=problem.n_columns)
     alone = problem.at(v, LOSS)
     assert alone.value == pytest.approx(problem.at(v).value, rel=1e-13)
@@ -183,7 +183,7 @@ def test_the_certificate_measures_the_distance_from_the_end_of_the_search() -> N
     """Random classes with twice as many columns as rows are nearly separable: the curvature is small at the end."""
     rng = np.random.RandomState(42)
     X, codes = rng.rand(120, 240), rng.randint(3, size=120)
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     strengths = design.coordinates.strengths(L2(0.01).strengths(240))
     this = SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths)
     assert not softmax.suits_newton(this)
@@ -194,7 +194,7 @@ def test_the_certificate_measures_the_distance_from_the_end_of_the_search() -> N
         distance = np.sqrt(2 * (found.trace[-1] - best.trace[-1]))
         assert distance <= 2 * found.certificate.value
     np.testing.assert_allclose(
-        *(this.response.probabilities(design.times(one.value)) for one in (found, best)), atol=2e-3
+        *(this.response.probabilities(design.matvec(one.value)) for one in (found, best)), atol=2e-3
     )
 
 
@@ -207,7 +207,7 @@ def test_streamed_rows_have_the_optimum_of_rows_in_memory(whitened: int, known: 
     codes = np.argmax(X + rng.gumbel(size=(400, 3)), axis=1)
     found = streamed(X, codes, rows=90, classes=True, sample_rows=100)
     this = SoftmaxProblem(found, SoftmaxResponse(3), found.design.coordinates.strengths(L2(1.0).strengths(3)))
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     strengths = design.coordinates.strengths(L2(1.0).strengths(3))
     expected = softmax.solve(SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths), tolerance=1e-9)
     start = None if known else this.start()

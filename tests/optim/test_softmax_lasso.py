@@ -11,7 +11,7 @@ from scipy import sparse
 from mercer._errors import FitInterrupted
 from mercer.families.penalties import ElasticNet, Strengths
 from mercer.families.response import SoftmaxResponse
-from mercer.matrices import DenseDesign, MixedDesign, Observations, SparseDesign
+from mercer.matrices import DenseMatrix, Observations, SparseMatrix, SplitMatrix
 from mercer.optim import softmax, softmax_lasso
 from mercer.optim.softmax import SoftmaxProblem
 from tests._ctrl_c import stop_at
@@ -23,9 +23,9 @@ def problem(strength: float, l1_ratio: float = 1.0, kind: str = "dense", mean: f
     eta = X[:, :3] @ rng.normal(size=(3, 3))
     codes = np.argmax(eta + rng.gumbel(size=eta.shape), axis=1).astype(np.int32)
     if kind == "sparse":
-        design: Any = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(np.abs(X))), intercept=True)
+        design: Any = SplitMatrix.of(sparse=SparseMatrix.of(sparse.csr_array(np.abs(X))), intercept=True)
     else:
-        design = DenseDesign.of(X + (1e6 if kind == "far" else 0.0))
+        design = DenseMatrix.of(X + (1e6 if kind == "far" else 0.0))
     given = ElasticNet(strength, mean, l1_ratio=l1_ratio).strengths(8)
     return SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), design.coordinates.strengths(given))
 
@@ -33,8 +33,8 @@ def problem(strength: float, l1_ratio: float = 1.0, kind: str = "dense", mean: f
 def subgradient(this: SoftmaxProblem, W: np.ndarray) -> np.ndarray:
     """Return the shortest subgradient, by the formulas."""
     away = W - this.strengths.mean[:, None]
-    _, slopes = this.response.slopes(this.observations.y, this.observations.design.times(W))
-    smooth = this.observations.design.transposed_times(slopes) + this.strengths.l2[:, None] * away
+    _, slopes = this.response.slopes(this.observations.y, this.observations.design.matvec(W))
+    smooth = this.observations.design.rmatvec(slopes) + this.strengths.l2[:, None] * away
     l1 = this.strengths.l1[:, None]
     at_zero = np.sign(smooth) * np.maximum(np.abs(smooth) - l1, 0)
     return np.where(away == 0, at_zero, smooth + l1 * np.sign(away))
@@ -55,11 +55,11 @@ def test_the_certificate_uses_the_curvature_at_the_returned_point() -> None:
     rng = np.random.default_rng(1)
     codes = rng.integers(3, size=300).astype(np.int32)
     X = np.eye(3)[codes] + 0.05 * rng.normal(size=(300, 3))
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     strengths = design.coordinates.strengths(ElasticNet(1e-3, 0.0, l1_ratio=1.0).strengths(3))
     this = SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths)
     solution = softmax_lasso.solve(this, tolerance=1e-4)
-    p = this.response.probabilities(design.times(solution.value))
+    p = this.response.probabilities(design.matvec(solution.value))
     dense = design.dense()
     diagonal = np.stack(
         [(h[:, None] * np.square(dense - h @ dense / h.sum() * ([1] * 3 + [0]))).sum(axis=0) for h in (p * (1 - p)).T],
@@ -81,7 +81,7 @@ def test_a_certificate_holds_near_the_optimum_with_nearly_equal_columns(apart: f
     rng = np.random.default_rng(3)
     common, own = rng.normal(size=(300, 1)), rng.normal(size=(300, 6))
     codes = np.argmax(own @ rng.normal(size=(6, 3)) + common + rng.gumbel(size=(300, 3)), axis=1).astype(np.int32)
-    design = DenseDesign.of(common + apart * own)
+    design = DenseMatrix.of(common + apart * own)
     strengths = design.coordinates.strengths(ElasticNet(apart / 10, 0.0, l1_ratio=l1_ratio).strengths(6))
     this = SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths)
     loosely, closely = (softmax_lasso.solve(this, tolerance=near, most_steps=10_000) for near in (2e-3, 1e-8))
@@ -96,7 +96,7 @@ def test_no_constant_for_all_classes_would_lower_the_penalty(classes: int) -> No
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4))
     codes = np.argmax(X @ rng.normal(size=(4, classes)) + rng.gumbel(size=(200, classes)), axis=1).astype(np.int32)
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     strengths = design.coordinates.strengths(ElasticNet(1e-6, 0.0, l1_ratio=1.0).strengths(4))
     this = SoftmaxProblem(Observations(design, codes), SoftmaxResponse(classes), strengths)
     W = np.sort(softmax_lasso.solve(this, tolerance=1e-2).value[:-1], axis=1)
@@ -172,7 +172,7 @@ def test_bounded_steps_converge_for_many_coefficients() -> None:
 
 def test_a_penalty_that_keeps_all_at_zero_is_solved_exactly() -> None:
     this = problem(1e6)
-    design = DenseDesign.of(this.observations.design.X, intercept=False)
+    design = DenseMatrix.of(this.observations.design.X, intercept=False)
     strengths = design.coordinates.strengths(ElasticNet(1e6, 0.0, l1_ratio=1.0).strengths(8))
     alone = SoftmaxProblem(Observations(design, this.observations.y), this.response, strengths)
     solution = softmax_lasso.solve(alone)

@@ -9,14 +9,14 @@ from mercer._errors import DegenerateDataError
 from mercer.families import IDENTITY, INVERSE, LOG, SQRT, Gamma, Poisson
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import newton
 from mercer.optim.problem import MidwayResponse, Problem, feasible_start
 from mercer.stats.quadratic import LOSS
 
 
 def problem(response: Response, X: np.ndarray, y: np.ndarray, *, intercept: bool = True) -> Problem:
-    design = DenseDesign.of(X, intercept=intercept)
+    design = DenseMatrix.of(X, intercept=intercept)
     return Problem(Observations(design, y), response, Strengths.none(design.n_columns))
 
 
@@ -71,6 +71,6 @@ def test_no_certificate_holds_for_an_objective_that_is_not_a_number(family: Pois
 
 def test_the_intercept_begins_at_its_optimum_given_offsets() -> None:
     offset = np.array([-200.0, 200.0, 0.0])
-    observations = Observations(DenseDesign.of(np.zeros((3, 1))), np.array([1.0, 2.0, 3.0]), offset=offset)
+    observations = Observations(DenseMatrix.of(np.zeros((3, 1))), np.array([1.0, 2.0, 3.0]), offset=offset)
     made = Problem(observations, Response(Poisson(), LOG), Strengths.none(2))
     assert made.start()[-1] == pytest.approx(np.log(6) - 200)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.matrices import DenseDesign, TensorDesign
+from mercer.matrices import DenseMatrix, TensorMatrix
 from mercer.optim.least_squares import least_squares
 from mercer.optim.least_squares_rows import LeastSquaresRows, TensorRows, design_rows, tensor_rows
 from mercer.stats.normal_equations import NormalEquations, RFactor
@@ -70,7 +70,7 @@ def test_the_device_is_that_of_the_tensor():
 def test_a_design_of_one_matrix_has_its_rows(weighted):
     X, Y, weight = problem()
     there = [torch.as_tensor(part) for part in (Y, weight)]
-    mine = design_rows(TensorDesign.of(torch.as_tensor(X)), there[0], there[1] if weighted else None)
-    theirs = design_rows(DenseDesign.of(X), Y, weight if weighted else None)
+    mine = design_rows(TensorMatrix.of(torch.as_tensor(X)), there[0], there[1] if weighted else None)
+    theirs = design_rows(DenseMatrix.of(X), Y, weight if weighted else None)
     assert mine.shape == theirs.shape
     assert mine.total_weight == pytest.approx(theirs.total_weight)

@@ -7,15 +7,15 @@ import pytest
 
 from mercer.families import LOG, Gamma, InverseGaussian, Poisson
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign
+from mercer.matrices import DenseMatrix
 from mercer.stats.goodness import Goodness
 
 FIELDS = ("deviance", "pearson", "excess", "squares", "weight", "rows")
 
 
-def setting(weighted: bool) -> tuple[DenseDesign, np.ndarray, np.ndarray | None, np.ndarray]:
+def setting(weighted: bool) -> tuple[DenseMatrix, np.ndarray, np.ndarray | None, np.ndarray]:
     rng = np.random.default_rng(0)
-    design = DenseDesign.of(rng.normal(size=(60, 2)))
+    design = DenseMatrix.of(rng.normal(size=(60, 2)))
     weight = rng.integers(0, 3, size=60).astype(float) if weighted else None
     return design, rng.poisson(3.0, size=60) + 1.0, weight, rng.normal(size=60)
 
@@ -25,7 +25,7 @@ def test_the_sums_agree_with_the_rows(weighted: bool) -> None:
     design, y, weight, offset = setting(weighted)
     response, point = Response(Gamma(), LOG), np.array([0.1, -0.2, 1.0])
     sums = Goodness(response, point).update(design, y, weight, offset)
-    mu = np.exp(design.times(point) + offset)
+    mu = np.exp(design.matvec(point) + offset)
     w = np.ones(60) if weight is None else weight
     assert sums.deviance == pytest.approx(w @ Gamma().unit_deviance(y, mu))
     assert sums.pearson == pytest.approx(w @ np.square((y - mu) / mu))
@@ -38,7 +38,7 @@ def test_the_excess_variance_of_counts_is_computed(weighted: bool) -> None:
     design, y, weight, offset = setting(weighted)
     point = np.array([0.1, -0.2, 1.0])
     sums = Goodness(Response(Poisson(), LOG), point).update(design, y, weight, offset)
-    mu = np.exp(design.times(point) + offset)
+    mu = np.exp(design.matvec(point) + offset)
     w = np.ones(60) if weight is None else weight
     assert sums.excess == pytest.approx(w @ (np.square(y - mu) - y))
     assert sums.squares == pytest.approx(w @ np.square(mu))
@@ -59,7 +59,7 @@ def test_parts_merge(cut: int) -> None:
 
 
 def test_a_mean_too_small_for_its_variance_still_has_a_distance() -> None:
-    design = DenseDesign.of(np.zeros((2, 1)))
+    design = DenseMatrix.of(np.zeros((2, 1)))
     y = np.array([1e-150, 3e-150])
     sums = Goodness(Response(InverseGaussian(), LOG), np.array([0.0, np.log(2e-150)])).update(design, y)
     assert sums.pearson == pytest.approx(2 / (8 * 1e-150))

@@ -17,13 +17,13 @@ from mercer.engines.reducing import reduce
 from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
 from mercer.families.response import Response
 from mercer.matrices import (
-    CodesDesign,
-    DenseDesign,
-    Design,
-    MixedDesign,
+    CategoricalMatrix,
+    DenseMatrix,
+    Matrix,
     Observations,
-    SparseDesign,
-    TensorDesign,
+    SparseMatrix,
+    SplitMatrix,
+    TensorMatrix,
     TensorObservations,
 )
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS, QuadraticExpansion
@@ -36,16 +36,16 @@ RESPONSES = {
 DESIGNS = ("dense", "far", "sparse", "codes", "mixed")
 
 
-def design(name: str, n: int) -> Design:
+def design(name: str, n: int) -> Matrix:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
-    codes = CodesDesign.of([rng.integers(0, k, n) for k in (2, 4)], [2, 4], drop_first=True)
+    codes = CategoricalMatrix.of([rng.integers(0, k, n) for k in (2, 4)], [2, 4], drop_first=True)
     return {
-        "dense": lambda: DenseDesign.of(X),
-        "far": lambda: DenseDesign.of(X + 1e6),
-        "sparse": lambda: SparseDesign.of(sparse.csr_array(np.where(X > 0, X, 0.0))),
+        "dense": lambda: DenseMatrix.of(X),
+        "far": lambda: DenseMatrix.of(X + 1e6),
+        "sparse": lambda: SparseMatrix.of(sparse.csr_array(np.where(X > 0, X, 0.0))),
         "codes": lambda: codes,
-        "mixed": lambda: MixedDesign.of(DenseDesign.of(X, intercept=False), codes=codes, intercept=True),
+        "mixed": lambda: SplitMatrix.of(DenseMatrix.of(X, intercept=False), codes=codes, intercept=True),
     }[name]()
 
 
@@ -127,10 +127,10 @@ def test_derivatives_beyond_the_order_are_empty() -> None:
 def test_a_value_that_is_not_finite_makes_the_gradient_not_finite(name: str, value: float, start: float) -> None:
     X = np.random.default_rng(0).normal(size=(30, 2))
     X[11, 0] = value
-    spoilt: Design = {
-        "dense": lambda: DenseDesign.of(X),
-        "sparse": lambda: SparseDesign.of(sparse.csr_array(X)),
-        "mixed": lambda: MixedDesign.of(DenseDesign.of(X, intercept=False), intercept=True),
+    spoilt: Matrix = {
+        "dense": lambda: DenseMatrix.of(X),
+        "sparse": lambda: SparseMatrix.of(sparse.csr_array(X)),
+        "mixed": lambda: SplitMatrix.of(DenseMatrix.of(X, intercept=False), intercept=True),
     }[name]()
     data = Observations(spoilt, np.tile([0.0, 1.0], 15))
     for response in RESPONSES.values():
@@ -139,7 +139,7 @@ def test_a_value_that_is_not_finite_makes_the_gradient_not_finite(name: str, val
 
 
 def test_a_hessian_too_large_to_form_is_refused_before_any_work() -> None:
-    wide = SparseDesign.of(sparse.csr_array((5, 50_000)))
+    wide = SparseMatrix.of(sparse.csr_array((5, 50_000)))
     with pytest.raises(TooManyColumnsError, match="50000 columns"):
         reduce(QuadraticExpansion.at(RESPONSES["logistic"], np.zeros(50_000)), Observations(wide, np.zeros(5)))
 
@@ -152,8 +152,8 @@ def test_steps_of_tensors_agree_with_arrays(order: int, response: Response, with
     rng = np.random.default_rng(0)
     X, point = rng.normal(size=(50, 3)), rng.normal(size=4)
     given = [rng.integers(0, 2, 50) * 1.0, rng.random(50), *([rng.normal(size=50)] if with_offset else [])]
-    arrays = Observations(DenseDesign.of(X), *given)
-    tensors = TensorObservations.of(TensorDesign.of(torch.as_tensor(X)), *map(torch.as_tensor, given))
+    arrays = Observations(DenseMatrix.of(X), *given)
+    tensors = TensorObservations.of(TensorMatrix.of(torch.as_tensor(X)), *map(torch.as_tensor, given))
     expected, found = (reduce(QuadraticExpansion.at(response, point, order), data) for data in (arrays, tensors))
     assert found.loss == pytest.approx(expected.loss, rel=1e-12)
     np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-10, atol=1e-11)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mercer.families import IDENTITY, LOG, LOGIT, PROBIT, Bernoulli, Gamma, Gaussian, Poisson
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign
+from mercer.matrices import DenseMatrix
 from mercer.stats.quadratic import GRADIENT, HESSIAN, QuadraticExpansion
 
 RESPONSES = {
@@ -27,8 +27,8 @@ def both_ways(
 ) -> tuple[QuadraticExpansion, QuadraticExpansion]:
     """Data stored by columns go by tiles."""
     by_rows, by_columns = (
-        DenseDesign.of(X, intercept=intercept),
-        DenseDesign.of(np.asfortranarray(X), intercept=intercept),
+        DenseMatrix.of(X, intercept=intercept),
+        DenseMatrix.of(np.asfortranarray(X), intercept=intercept),
     )
     once = zero._in_one_pass(by_rows, *rows)
     assert once is not None
@@ -60,7 +60,7 @@ def test_far_from_zero_the_hessian_keeps_its_digits(dtype: Any) -> None:
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(500, 3)) + (1e8 if dtype == np.float64 else 1e3)).astype(dtype)
     zero = QuadraticExpansion.at(RESPONSES["gaussian"], np.zeros(4), HESSIAN)
-    design = DenseDesign.of(X)
+    design = DenseMatrix.of(X)
     once = zero.update(design, np.ones(500))
     centred = (X.astype(float) - design.coordinates.shift) / design.coordinates.scale
     np.testing.assert_allclose(once.hessian[:3, :3], centred.T @ centred, rtol=1e-12, atol=1e-10)
@@ -69,14 +69,14 @@ def test_far_from_zero_the_hessian_keeps_its_digits(dtype: Any) -> None:
 def test_a_value_that_is_not_finite_is_left_to_the_tiles() -> None:
     X = np.random.default_rng(0).normal(size=(50, 3))
     X[4, 1] = np.nan
-    design, y = DenseDesign.of(X), np.ones(50)
+    design, y = DenseMatrix.of(X), np.ones(50)
     zero = QuadraticExpansion.at(RESPONSES["logistic"], np.ones(4), GRADIENT)
     assert zero._in_one_pass(design, y, None, None) is None
     assert not np.isfinite(zero.update(design, y).gradient).all()
 
 
 def test_a_link_without_a_loop_uses_tiles() -> None:
-    design = DenseDesign.of(np.random.default_rng(0).normal(size=(50, 3)))
+    design = DenseMatrix.of(np.random.default_rng(0).normal(size=(50, 3)))
     zero = QuadraticExpansion.at(Response(Bernoulli(), PROBIT), np.ones(4), GRADIENT)
     assert zero._in_one_pass(design, np.ones(50), None, None) is None
     assert np.isfinite(zero.update(design, np.ones(50)).gradient).all()

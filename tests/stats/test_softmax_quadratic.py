@@ -11,12 +11,12 @@ from scipy import sparse
 from mercer.engines.reducing import reduce
 from mercer.families.response import SoftmaxResponse
 from mercer.matrices import (
-    DenseDesign,
-    Design,
-    MixedDesign,
+    DenseMatrix,
+    Matrix,
     Observations,
-    SparseDesign,
-    TensorDesign,
+    SparseMatrix,
+    SplitMatrix,
+    TensorMatrix,
     TensorObservations,
 )
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS, SoftmaxExpansion
@@ -24,13 +24,13 @@ from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS, SoftmaxExpansion
 DESIGNS = ("one pass", "tiles", "far", "sparse")
 
 
-def design(name: str, n: int) -> Design:
+def design(name: str, n: int) -> Matrix:
     X = np.random.default_rng(0).normal(size=(n, 3))
     return {
-        "one pass": lambda: DenseDesign.of(X),
-        "tiles": lambda: DenseDesign.of(np.asfortranarray(X)),
-        "far": lambda: DenseDesign.of(X + 1e6),
-        "sparse": lambda: MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True),
+        "one pass": lambda: DenseMatrix.of(X),
+        "tiles": lambda: DenseMatrix.of(np.asfortranarray(X)),
+        "far": lambda: DenseMatrix.of(X + 1e6),
+        "sparse": lambda: SplitMatrix.of(sparse=SparseMatrix.of(sparse.csr_array(X)), intercept=True),
     }[name]()
 
 
@@ -85,15 +85,15 @@ def test_offsets_add_to_the_predictors() -> None:
     data, offset = observations("one pass"), np.random.default_rng(5).normal(size=(90, 4))
     W = np.random.default_rng(2).normal(size=(4, 4))
     shifted = SoftmaxExpansion.at(SoftmaxResponse(4), W, GRADIENT).update(data.design, data.y, None, offset)
-    eta = data.design.times(W) + offset
+    eta = data.design.matvec(W) + offset
     loss, slopes = SoftmaxResponse(4).slopes(data.y, eta.copy())
     assert shifted.loss == pytest.approx(loss)
-    np.testing.assert_allclose(shifted.gradient, data.design.transposed_times(slopes), atol=1e-12)
+    np.testing.assert_allclose(shifted.gradient, data.design.rmatvec(slopes), atol=1e-12)
 
 
 def test_nearly_certain_probabilities_keep_their_curvature() -> None:
     """p (1 − p) for 1 − p = e⁻⁵⁰, which p − p² has no digits of."""
-    one = DenseDesign.of(np.ones((1, 1)), intercept=False)
+    one = DenseMatrix.of(np.ones((1, 1)), intercept=False)
     here = SoftmaxExpansion.at(SoftmaxResponse(2), np.array([[50.0, 0.0]])).update(one, np.zeros(1, dtype=np.int32))
     np.testing.assert_allclose(here.hessian.diagonal(), np.exp(-50), rtol=1e-10)
 
@@ -106,8 +106,8 @@ def test_steps_of_tensors_agree_with_arrays(reference: int | None, weighted: boo
     response, X = SoftmaxResponse(4, reference), rng.normal(size=(60, 3))
     given = [rng.integers(0, 4, 60).astype(np.int32), *([rng.random(60)] if weighted else [])]
     W = rng.normal(size=(4, response.columns)) / 2
-    arrays = Observations(DenseDesign.of(X), *given)
-    tensors = TensorObservations.of(TensorDesign.of(torch.as_tensor(X)), *map(torch.as_tensor, given))
+    arrays = Observations(DenseMatrix.of(X), *given)
+    tensors = TensorObservations.of(TensorMatrix.of(torch.as_tensor(X)), *map(torch.as_tensor, given))
     expected, found = (reduce(SoftmaxExpansion.at(response, W), data) for data in (arrays, tensors))
     assert found.loss == pytest.approx(expected.loss, rel=1e-12)
     np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-10, atol=1e-11)

@@ -138,7 +138,7 @@ def test_identical_rows_have_an_intercept_between_the_classes() -> None:
 def test_ctrl_c_in_any_pass_leaves_a_point_and_its_own_gap(
     features: Array, monkeypatch: pytest.MonkeyPatch, pass_: int
 ) -> None:
-    monkeypatch.setattr(MarginRows, "transposed_times", interrupted_at(pass_, MarginRows.transposed_times))
+    monkeypatch.setattr(MarginRows, "rmatvec", interrupted_at(pass_, MarginRows.rmatvec))
     problem = for_numbers(FeatureRows.of(features.copy()), features)
     with pytest.raises(FitInterrupted) as interruption:
         feature_machine.solve(problem, tolerance=1e-12)
@@ -158,7 +158,7 @@ def test_ctrl_c_between_two_rounds_does_not_count_the_intercept_twice(
     newton.step()
     before = newton.intercept
     assert abs(newton.point.w[-1]) > 1e-6
-    monkeypatch.setattr(MarginRows, "transposed_times", interrupt)
+    monkeypatch.setattr(MarginRows, "rmatvec", interrupt)
     with pytest.raises(KeyboardInterrupt):
         newton._new_round(newton.point)
     assert newton.intercept == before

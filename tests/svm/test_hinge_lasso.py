@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from mercer.families.penalties import Strengths
-from mercer.matrices import Coordinates, DenseDesign, Observations
+from mercer.matrices import Coordinates, DenseMatrix, Observations
 from mercer.optim import proximal_newton
 from mercer.optim.squared_hinge import SquaredHinge, SquaredHingeProblem
 from mercer.svm._hinge_lasso import HingeColumns, HingeLasso
@@ -72,7 +72,7 @@ def test_proximal_newton_finds_the_same_minimum() -> None:
     X, y, weight = data()
     strengths = Strengths.none(X.shape[1])
     strengths.l1[:] = 1.0
-    design = DenseDesign(X, Coordinates.plain(X.shape[1], intercept=False))
+    design = DenseMatrix(X, Coordinates.plain(X.shape[1], intercept=False))
     problem = SquaredHingeProblem(Observations(design, y, weight), SquaredHinge(), strengths)  # type: ignore[arg-type]
     found = proximal_newton.solve(problem, tolerance=1e-8)
     descent = HingeLasso(HingeColumns(MarginRows.of(X, 0.0)), y, weight, 1e-12, 1000)

@@ -74,8 +74,8 @@ def test_dual_coefficients_satisfy_the_optimality_conditions(kind: str) -> None:
     """β is at its bound beyond the margin or tube, 0 within, and w = Σ β x (KKT)."""
     made, _, weight = problem(kind)
     w, beta, _ = solved(made, "Newton", 1e-12).value
-    residual = made.losses.target - made.rows.times(w)
-    np.testing.assert_allclose(made.rows.transposed_times(beta), w, atol=1e-7)
+    residual = made.losses.target - made.rows.matvec(w)
+    np.testing.assert_allclose(made.rows.rmatvec(beta), w, atol=1e-7)
     if kind.endswith("hinge"):
         beta, residual = beta * made.losses.target, residual * made.losses.target
     else:
@@ -194,7 +194,7 @@ def test_machines_solved_together_agree_with_single_ones() -> None:
 def test_a_design_of_rows_has_the_rows_and_the_constant() -> None:
     X, w = np.random.default_rng(0).normal(size=(5, 2)), np.array([1.0, -2.0, 0.5])
     for kind in (np.asarray, sparse.csr_array):
-        np.testing.assert_allclose(MarginRows.of(kind(X), 1.0).design.times(w), X @ w[:2] + 0.5)
+        np.testing.assert_allclose(MarginRows.of(kind(X), 1.0).design.matvec(w), X @ w[:2] + 0.5)
 
 
 def test_a_descent_stopped_between_two_checks_has_the_gap_of_its_point() -> None:

@@ -79,10 +79,10 @@ class FusedSums:
         self._right: Any = prepare(right)
         self._left: Any = self._right if left is right else prepare(left)
 
-    def times(self, V: Any) -> Any:
+    def matvec(self, V: Any) -> Any:
         return self._on_its_card(V, transposed=False)
 
-    def transposed_times(self, V: Any) -> Any:
+    def rmatvec(self, V: Any) -> Any:
         return self._on_its_card(V, transposed=True)
 
     def _on_its_card(self, V: Any, *, transposed: bool) -> Any:

@@ -41,7 +41,7 @@ def times(X: Any, shift: Array, point: Array) -> Any:
     return product
 
 
-def transposed_times(X: Any, shift: Array, r: Any) -> tuple[Array, float]:
+def rmatvec(X: Any, shift: Array, r: Any) -> tuple[Array, float]:
     """(X − shift)ᵀ r and Σ r."""
     from mercer._gpu import triton_rows as triton
 

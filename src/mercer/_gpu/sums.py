@@ -50,13 +50,13 @@ class TensorKernelSums:
         if self._fused is not None:
             self._left = self._right = None  # the fused sums have copies
 
-    def times(self, V: Any) -> Any:
+    def matvec(self, V: Any) -> Any:
         """Σ_j f(‖x − z_j‖²) v_j for every x and each column of V, in the dtype of V."""
-        return self._in_units(V, self._sums if self._fused is None else self._fused.times)
+        return self._in_units(V, self._sums if self._fused is None else self._fused.matvec)
 
-    def transposed_times(self, V: Any) -> Any:
+    def rmatvec(self, V: Any) -> Any:
         """Σ_i f(‖x_i − z‖²) v_i for every z."""
-        return self._in_units(V, self._transposed_sums if self._fused is None else self._fused.transposed_times)
+        return self._in_units(V, self._transposed_sums if self._fused is None else self._fused.rmatvec)
 
     def _in_units(self, V: Any, sums: Any) -> Any:
         """Compute sums of columns in units of their largest number, as V in float64 may overflow float32."""

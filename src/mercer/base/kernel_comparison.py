@@ -31,7 +31,7 @@ SYMMETRY_TILE_SIDE = 1024
 class RowComparison(Protocol):
     """A comparison of rows with the support vectors of a fitted model."""
 
-    def times(self, X: Any, v: Array) -> Array:
+    def matvec(self, X: Any, v: Array) -> Array:
         """Return k(X, support vectors) v."""
 
 
@@ -45,13 +45,13 @@ class ByKernel:
     #: the shift that the fit has subtracted from rows, where only the intercept depends on it
     centre: Array | None = None
 
-    def times(self, X: Any, v: Array) -> Array:
+    def matvec(self, X: Any, v: Array) -> Array:
         """Return k(X, support vectors) v."""
         if isinstance(self.kernel, Linear):
             weights = self.support.T @ v  # one for each column
             return np.asarray(X @ (weights.toarray() if is_sparse(weights) else weights))
         few = count(X) * len(v) < MANY_KERNEL_ENTRIES
-        return Gram(self.kernel, X, self.support, tolerance=0.0 if few else PREDICTION_ENTRY_TOLERANCE).times(v)
+        return Gram(self.kernel, X, self.support, tolerance=0.0 if few else PREDICTION_ENTRY_TOLERANCE).matvec(v)
 
     def among(self, a: Array, b: Array) -> Array:
         """Return k(x, z) of support vectors, by their positions, as the fit computed it."""
@@ -70,7 +70,7 @@ class ByFunction:
     rows: Any
     numbers: Array
 
-    def times(self, X: Any, v: Array) -> Array:
+    def matvec(self, X: Any, v: Array) -> Array:
         """Return k(X, support vectors) v."""
         return matrix_of_function(self.function, X, self.rows)[:, self.numbers] @ v
 
@@ -82,7 +82,7 @@ class Precomputed:
 
     numbers: Array
 
-    def times(self, X: Any, v: Array) -> Array:
+    def matvec(self, X: Any, v: Array) -> Array:
         """Return k(X, support vectors) v."""
         return np.asarray(X[:, self.numbers] @ v)
 

@@ -42,13 +42,13 @@ ROWS_PER_COVARIANCE_COLUMN = 2
 
 def check_separation(view: View) -> Iterator[CheckResult]:
     """Report classes that a linear boundary separates, so that unpenalised coefficients are infinite."""
-    from mercer.matrices import DenseDesign, Observations
+    from mercer.matrices import DenseMatrix, Observations
     from mercer.optim import separation as programme
 
     if not view.classification:
         return
     X, names, target = _linear_features(view)
-    design, k = DenseDesign.of(np.ascontiguousarray(X)), len(view.labels)
+    design, k = DenseMatrix.of(np.ascontiguousarray(X)), len(view.labels)
     try:
         if k == 2:
             found = programme.bernoulli(Observations(design, target.astype(float)))

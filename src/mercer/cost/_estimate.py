@@ -177,7 +177,7 @@ def entries_per_second(kernel: Kernel, X: Any) -> float:
     """Measure the number of entries of the kernel matrix of these rows that are computed in a second."""
     rows = take(X, sample_row_numbers(count(X), N_TIMED_KERNEL_ROWS))
     gram, v = Gram(kernel, rows), np.ones(count(rows))
-    return count(rows) ** 2 / 2 / _seconds(lambda: gram.times(v))
+    return count(rows) ** 2 / 2 / _seconds(lambda: gram.matvec(v))
 
 
 @cache

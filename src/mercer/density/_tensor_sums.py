@@ -59,7 +59,7 @@ class TensorPoints(NamedTuple):
     def sums(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Return log sums of the first side, and ratios of the others to it; −inf and NaN out of reach."""
         queries = self._in_bandwidths(X)
-        sums = TensorKernelSums(self.profile, queries.to(X.dtype), self.points).times(self.sides)
+        sums = TensorKernelSums(self.profile, queries.to(X.dtype), self.points).matvec(self.sides)
         logs, means = sums[:, 0].log(), sums[:, 1:] / sums[:, :1]
         if not self.profile.ends:
             import torch

@@ -151,7 +151,7 @@ def _corrected_slopes_of_classes(fitted: FittedModel, bread: Bread, power: float
 
     def compute_block(block: slice) -> Array:
         rows, y, eta = design.rows(block), fitted.observations.y[block], fitted.eta[block]
-        moves = np.stack([rows.times(root) for root in roots], axis=1)
+        moves = np.stack([rows.matvec(root) for root in roots], axis=1)
         curvature = fitted.rows.curvatures(y, eta)
         W = np.stack([np.stack([curvature(a, b) for b in range(k)], axis=1) for a in range(k)], axis=1)
         return _corrected(each[block, None, None] * W, moves @ moves.swapaxes(1, 2), slopes[block], power)

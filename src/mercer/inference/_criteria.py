@@ -18,7 +18,7 @@ from mercer.inference._hypotheses import parse_hypothesis, wald_test
 from mercer.linear_model.glm_figures import has_profiled_variance, log_likelihood, null_deviance
 from mercer.linear_model.glm_solve import SolverLimits, solve_with_r
 from mercer.linear_model.glm_target import saturated_counts
-from mercer.matrices import DenseDesign
+from mercer.matrices import DenseMatrix
 from mercer.stats.quadratic import LOSS
 
 
@@ -155,7 +155,7 @@ def _null_of_family(fitted: FittedModel) -> float:
     """Return the null log likelihood, with the parameters of the family estimated without the columns."""
     problem = fitted.problem
     if problem.observations.design.coordinates.intercept:
-        constant = replace(problem.observations, design=DenseDesign.of(np.empty((len(problem.observations), 0))))
+        constant = replace(problem.observations, design=DenseMatrix.of(np.empty((len(problem.observations), 0))))
         alone = replace(problem, observations=constant, strengths=Strengths.none(1))
         solved = solve_with_r(alone, "newton", SolverLimits(1e-8, 100))
         null = fitted.with_family(solved.problem.response.family)

@@ -20,7 +20,7 @@ from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.linear_model.glm_figures import saturated_log_likelihood
 from mercer.linear_model.glm_solve import LARGEST_R, estimate_theta
-from mercer.matrices import Design, Observations
+from mercer.matrices import Matrix, Observations
 from mercer.optim import firth
 from mercer.optim.problem import Problem, Slope
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
@@ -179,7 +179,7 @@ class FittedModel:
         y, eta, weight = self.observations.y, moved.eta, self.weight
         value = float(weight @ self.rows.losses(y, eta)) + 0.5 * float(pull @ (theta - self.strengths.mean))
         slopes = weight[:, None] * self.rows.slopes(y, eta) if order >= GRADIENT else np.zeros((0, 0))
-        gradient = self.observations.design.transposed_times(slopes).T.ravel() + pull if order >= GRADIENT else slopes
+        gradient = self.observations.design.rmatvec(slopes).T.ravel() + pull if order >= GRADIENT else slopes
         hessian = moved.curvature() + np.diag(self.strengths.l2) if order == HESSIAN else np.zeros((0, 0))
         return Slope(value, gradient, hessian)
 
@@ -214,7 +214,7 @@ class FittedModel:
     def predictors_at(self, theta: Array) -> Array:
         """Return η of every row, of shape (rows, predictors)."""
         w = theta.reshape(self.rows.predictors, -1).T
-        eta = self.observations.design.times(w)
+        eta = self.observations.design.matvec(w)
         return eta if self.observations.offset is None else eta + self.observations.offset[:, None]
 
     @cached_property
@@ -252,10 +252,10 @@ class FittedModel:
         return matrix.reshape(len(self.theta), -1)
 
 
-def squared_lengths(design: Design, root: Array) -> Array:
+def squared_lengths(design: Matrix, root: Array) -> Array:
     """Return |xᵀ root|² of every row, without a copy of the design."""
 
     def compute_block(block: slice) -> Array:
-        return np.concatenate([np.square(tile.times(root)).sum(axis=1) for _, tile in design.rows(block).tiles()])
+        return np.concatenate([np.square(tile.matvec(root)).sum(axis=1) for _, tile in design.rows(block).tiles()])
 
     return np.concatenate([np.zeros(0), *ordered_stream(compute_block, design.dense_blocks())])

@@ -19,7 +19,7 @@ from mercer.families import IDENTITY, Distribution, Family, Gaussian
 from mercer.inference._covariance import UNDETERMINED_RATIO, Covariance
 from mercer.inference._fitted import FittedModel, MeanRows, squared_lengths
 from mercer.inference._profile import interval_quantile
-from mercer.matrices import Design
+from mercer.matrices import Matrix
 
 #: number of nodes of the quadrature over η, for the distribution of an observation
 QUADRATURE_NODES = 21
@@ -34,13 +34,13 @@ class NewRows:
     """New rows, with the fit that predicts them."""
 
     fitted: FittedModel
-    design: Design
+    design: Matrix
     offset: Array | None
 
     @cached_property
     def eta(self) -> Array:
         """Linear predictors η of every row, of shape (rows, predictors)."""
-        eta = self.design.times(self.fitted.theta.reshape(self.fitted.rows.predictors, -1).T)
+        eta = self.design.matvec(self.fitted.theta.reshape(self.fitted.rows.predictors, -1).T)
         return eta if self.offset is None else eta + self.offset[:, None]
 
 
@@ -84,7 +84,7 @@ def _shares(new: NewRows, covariance: Covariance, eta: Array, wanted: float) -> 
         rows = new.design.rows(block)
 
         def length(root: Array) -> Array:
-            moves = np.stack([rows.times(part) for part in root.reshape(k, -1, root.shape[1])], axis=1)
+            moves = np.stack([rows.matvec(part) for part in root.reshape(k, -1, root.shape[1])], axis=1)
             return np.asarray(np.sqrt(np.square(slopes @ moves).sum(axis=2)))
 
         half = wanted * _errors(length, new, covariance)

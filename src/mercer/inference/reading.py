@@ -38,7 +38,7 @@ from mercer.linear_model.glm import read_offset, refuse_spoilt_table
 from mercer.linear_model.glm_target import is_grouped, read_target, read_trials
 from mercer.linear_model.logistic_path import row_weights
 from mercer.linear_model.separation import SEPARATION_CODE, weak_prior
-from mercer.matrices import Design, Observations, Terms, design_of
+from mercer.matrices import Matrix, Observations, Terms, matrix_of
 from mercer.optim.problem import Problem
 from mercer.preprocessing import TableFeatures
 
@@ -58,7 +58,7 @@ class FitReading:
 
     fitted: FittedModel
     #: function of X, offset and exposure: a design in the same coordinates, and an offset
-    new: Callable[[Any, Any, Any], tuple[Design, Array | None]]
+    new: Callable[[Any, Any, Any], tuple[Matrix, Array | None]]
     #: names of the columns of X
     columns: list[str]
     notes: tuple[str, ...] = ()
@@ -150,7 +150,7 @@ def read_glm(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
     weight = trials.weighted(check_weight(inputs.sample_weight, y))
     target = read_target(model.family_, y, weight)
     drop_first = penalty is None and model.fit_intercept
-    design, terms = design_of(table, intercept=model.fit_intercept, drop_first=drop_first, weight=weight)
+    design, terms = matrix_of(table, intercept=model.fit_intercept, drop_first=drop_first, weight=weight)
     _refuse_other_data(model, terms.names, target.classes)
     offset = read_offset(inputs.offset, inputs.exposure, model.link_, len(y))
     observations = Observations(design, target.values, weight, offset)
@@ -159,7 +159,7 @@ def read_glm(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
     remedied = separated and model.on_separation == "ridge"
     strengths = weak_prior(observations) if remedied else design.coordinates.strengths(given)
 
-    def new(X: Any, offset: Any, exposure: Any) -> tuple[Design, Array | None]:
+    def new(X: Any, offset: Any, exposure: Any) -> tuple[Matrix, Array | None]:
         table, _ = check_table(model, X, reset=False, codes=True)
         return terms.design(table), read_offset(offset, exposure, model.link_, table.n_rows)
 
@@ -282,8 +282,8 @@ class NumericInputs:
     penalty: Penalty
 
     @cached_property
-    def _design(self) -> tuple[Design, Terms]:
-        return design_of(self.X, intercept=self.model.fit_intercept, weight=self.weight)
+    def _design(self) -> tuple[Matrix, Terms]:
+        return matrix_of(self.X, intercept=self.model.fit_intercept, weight=self.weight)
 
     @property
     def _observations(self) -> Observations:
@@ -313,7 +313,7 @@ class NumericInputs:
     def _title(self) -> str:
         return type(self.model).__name__
 
-    def _new(self, X: Any, offset: Any, exposure: Any) -> tuple[Design, Array | None]:
+    def _new(self, X: Any, offset: Any, exposure: Any) -> tuple[Matrix, Array | None]:
         FitInputs(None, offset, exposure).refuse_offset(self.model)
         return self._design[1].design(check_rows(self.model, X, reset=False, **CHECK_OPTIONS)), None
 
@@ -393,7 +393,7 @@ def _adds_up(fitted: FittedModel, group: list[int], n_features: int) -> bool:
     design = fitted.observations.design
     indicator = np.zeros(n_features)
     indicator[group] = 1.0
-    sums = design.times(design.coordinates.from_user(indicator, 0.0)[:, None])
+    sums = design.matvec(design.coordinates.from_user(indicator, 0.0)[:, None])
     return bool(np.allclose(sums, 1.0, rtol=0, atol=1e-8))
 
 

@@ -44,7 +44,7 @@ class KernelFunction:
         if not used.size:
             return np.tile(self.intercept, (count(X), 1))
         rows = self.rows if len(used) == len(self.alpha) else take(self.rows, used)
-        return np.asarray(Gram(self.kernel, X, rows).times(self.alpha[used]) + self.intercept)
+        return np.asarray(Gram(self.kernel, X, rows).matvec(self.alpha[used]) + self.intercept)
 
     def _evaluate_tensor(self, X: Any) -> Any:
         """Compute on the device of X, in float64 where that is cheap, or where coefficients cancel."""
@@ -61,7 +61,7 @@ class KernelFunction:
 
         rows = like(self.rows.toarray() if is_sparse(self.rows) else np.asarray(self.rows), X)
         alpha, intercept = (like(part, X, dtype=torch.float64) for part in (self.alpha, self.intercept))
-        return (TensorGram(self.kernel, X, rows).times(alpha) + intercept).to(X.dtype)
+        return (TensorGram(self.kernel, X, rows).matvec(alpha) + intercept).to(X.dtype)
 
 
 #: rows whose features are computed at once
@@ -93,7 +93,7 @@ class FourierFunction:
 
     def _evaluate_tensor(self, X: Any) -> Any:
         features = FeatureTensors(X.double(), True, self.map, self.map.n_features)
-        return features.times(np.vstack([self.alpha, self.intercept])).to(X.dtype)
+        return features.matvec(np.vstack([self.alpha, self.intercept])).to(X.dtype)
 
 
 Function = KernelFunction | FourierFunction

@@ -69,7 +69,7 @@ from mercer.linear_model.kernel_fit import (
 )
 from mercer.linear_model.least_squares import checked_penalties
 from mercer.linear_model.ridge import squared_errors
-from mercer.matrices.mapped import MappedDesign
+from mercer.matrices.mapped import MappedMatrix
 from mercer.optim.certificate import Solution
 from mercer.optim.leave_one_out import TallSpectrum, WideSpectrum, candidate_penalties, index_of_least
 from mercer.optim.span.mapped_newton import MappedFit
@@ -285,7 +285,7 @@ class ApproximateRidge:
         """Return the features of a kernel, and the problem by which penalties are chosen."""
         chosen = self.features(kernel)
         assert not isinstance(chosen.map, LandmarkMap)  # it is for tensors, for which nothing is chosen
-        design = MappedDesign(chosen.map.tiles(self.task.rows), chosen.map.back, intercept=False)
+        design = MappedMatrix(chosen.map.tiles(self.task.rows), chosen.map.back, intercept=False)
         return chosen, MappedRidge(design, self.task.data.y, self.task.data.weight)
 
     def fit(self, features: RidgeFeatures, alpha: Array, start: Array | None = None) -> KernelFit:

@@ -60,7 +60,7 @@ class Gram:
     Examples
     --------
     >>> from mercer.kernels import Linear
-    >>> Gram(Linear(), [[1.0], [2.0]]).times(np.array([1.0, 1.0]))
+    >>> Gram(Linear(), [[1.0], [2.0]]).matvec(np.array([1.0, 1.0]))
     array([3., 6.])
     """
 
@@ -180,7 +180,7 @@ class Gram:
             pass
         return _symmetrize(result, self.kernel) if self.square and not self._is_triangular else result
 
-    def times(self, v: Any) -> Array:
+    def matvec(self, v: Any) -> Array:
         """Compute k(X, Z) v, for a vector or a matrix of several, by tiles."""
         v = np.asarray(v, dtype=float)
         if v.ndim not in (1, 2) or len(v) != self.shape[1]:
@@ -215,10 +215,10 @@ class Gram:
         self._run(add, row_blocks(n, max(MIN_THREAD_COLUMNS, -(-n // MIN_PIECES))))
         return total
 
-    def transposed_times(self, v: Any) -> Array:
+    def rmatvec(self, v: Any) -> Array:
         """Compute k(X, Z)ᵀ v, for a vector or a matrix of several, by tiles."""
         if self._is_triangular:
-            return self.times(v)
+            return self.matvec(v)
         v = np.asarray(v, dtype=float)
         if v.ndim not in (1, 2) or len(v) != self.shape[0]:
             raise DataError(
@@ -290,7 +290,7 @@ class GivenMatrix:
 
     Examples
     --------
-    >>> GivenMatrix(np.eye(3)).part([0, 2]).times(np.array([1.0, 2.0]))
+    >>> GivenMatrix(np.eye(3)).part([0, 2]).matvec(np.array([1.0, 2.0]))
     array([1., 2.])
     """
 
@@ -340,6 +340,6 @@ class GivenMatrix:
         """Add Σ factor · row to a total of float64, for rows by their positions."""
         add_rows(total, 0, len(total), self._matrix, numbers, factors)
 
-    def times(self, v: Array) -> Array:
+    def matvec(self, v: Array) -> Array:
         """Return the matrix times a vector, in float64."""
         return np.asarray(self._matrix @ np.asarray(v, dtype=float))

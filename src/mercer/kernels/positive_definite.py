@@ -71,7 +71,7 @@ class PositiveDefinite:
         if self.factor is None or self.kernel is None:
             raise NoFeatureMapError(f"there is no empirical feature map: {self.sentence}; use check_on_sample.")
         squares = np.einsum("rn,rn->r", self.factor, self.factor)  # the eigenvalues: rows of R are orthogonal
-        return np.asarray(Gram(self.kernel, X, self.sample).times((self.factor / squares[:, None]).T))
+        return np.asarray(Gram(self.kernel, X, self.sample).matvec((self.factor / squares[:, None]).T))
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.sentence}"

@@ -138,7 +138,7 @@ class ConvolutionSpectrum(FrequencySpectrum):
 
 @dataclass(frozen=True)
 class RepeatedSpectrum(FrequencySpectrum):
-    """Spectrum of a power of a kernel: the sum of `times` draws."""
+    """Spectrum of a power of a kernel: the sum of `matvec` draws."""
 
     part: FrequencySpectrum
     times: int

@@ -322,15 +322,15 @@ class TensorGram:
         """k(x, x) for the rows of X; only for a matrix of X with itself."""
         return self._diagonal if self.square else self._diagonal[:0]
 
-    def times(self, V: Any) -> Any:
+    def matvec(self, V: Any) -> Any:
         """Compute k(X, Z) V, for a vector or a matrix of several, in the type of V."""
         _check_length(V, self.shape[1], "columns")
-        return self._product.times(V)
+        return self._product.matvec(V)
 
-    def transposed_times(self, V: Any) -> Any:
+    def rmatvec(self, V: Any) -> Any:
         """Compute k(X, Z)ᵀ V, for a vector or a matrix of several, in the type of V."""
         _check_length(V, self.shape[0], "rows")
-        return self._product.transposed_times(V)
+        return self._product.rmatvec(V)
 
     @cached_property
     def _product(self) -> Any:
@@ -397,11 +397,11 @@ class _ScaledProduct:
     def __init__(self, product: Any, scale: float) -> None:
         self._product, self._scale = product, scale
 
-    def times(self, V: Any) -> Any:
-        return self._scale * self._product.times(V)
+    def matvec(self, V: Any) -> Any:
+        return self._scale * self._product.matvec(V)
 
-    def transposed_times(self, V: Any) -> Any:
-        return self._scale * self._product.transposed_times(V)
+    def rmatvec(self, V: Any) -> Any:
+        return self._scale * self._product.rmatvec(V)
 
 
 class _SumProduct:
@@ -410,11 +410,11 @@ class _SumProduct:
     def __init__(self, products: list[Any]) -> None:
         self._products = products
 
-    def times(self, V: Any) -> Any:
-        return sum(product.times(V) for product in self._products)
+    def matvec(self, V: Any) -> Any:
+        return sum(product.matvec(V) for product in self._products)
 
-    def transposed_times(self, V: Any) -> Any:
-        return sum(product.transposed_times(V) for product in self._products)
+    def rmatvec(self, V: Any) -> Any:
+        return sum(product.rmatvec(V) for product in self._products)
 
 
 class _ConstantProduct:
@@ -423,10 +423,10 @@ class _ConstantProduct:
     def __init__(self, value: float, X: Any, Z: Any) -> None:
         self._value, self._n, self._m = value, len(X), len(X if Z is None else Z)
 
-    def times(self, V: Any) -> Any:
+    def matvec(self, V: Any) -> Any:
         return self._repeat(V, self._n)
 
-    def transposed_times(self, V: Any) -> Any:
+    def rmatvec(self, V: Any) -> Any:
         return self._repeat(V, self._m)
 
     def _repeat(self, V: Any, n: int) -> Any:
@@ -439,10 +439,10 @@ class _LinearProduct:
     def __init__(self, X: Any, Z: Any) -> None:
         self._X, self._Z = X, Z
 
-    def times(self, V: Any) -> Any:
+    def matvec(self, V: Any) -> Any:
         return (self._X @ (self._Z.T @ V.to(self._X.dtype))).to(V.dtype)
 
-    def transposed_times(self, V: Any) -> Any:
+    def rmatvec(self, V: Any) -> Any:
         return (self._Z @ (self._X.T @ V.to(self._X.dtype))).to(V.dtype)
 
 
@@ -452,10 +452,10 @@ class _TiledProduct:
     def __init__(self, kernel: Kernel, X: Any, Z: Any) -> None:
         self._gram = TensorGram(kernel, X, Z)
 
-    def times(self, V: Any) -> Any:
+    def matvec(self, V: Any) -> Any:
         return self._sums(V, self._gram.shape[0], self._gram._tile)
 
-    def transposed_times(self, V: Any) -> Any:
+    def rmatvec(self, V: Any) -> Any:
         return self._sums(V, self._gram.shape[1], lambda rows, columns: self._gram._tile(columns, rows).T)
 
     def _sums(self, V: Any, n: int, tile: Any) -> Any:

@@ -113,14 +113,14 @@ from mercer.linear_model.kernel_fit import (
     norm_strength,
 )
 from mercer.matrices import (
-    DenseDesign,
-    Design,
+    DenseMatrix,
     Encoded,
+    Matrix,
     Observations,
-    TensorDesign,
+    TensorMatrix,
     TensorObservations,
     Terms,
-    design_of,
+    matrix_of,
 )
 from mercer.matrices.streamed import Responses, Survey, SurveyParts, SurveySample
 from mercer.optim import streamed_proximal
@@ -492,15 +492,15 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         self._kind = self._make_kind(trials.family, link, target.classes, trials.number)
         design: Any
         if is_tensor(table):
-            design = TensorDesign.of(table, intercept=self.fit_intercept, weight=weight)
+            design = TensorMatrix.of(table, intercept=self.fit_intercept, weight=weight)
             self._terms = Terms(table.shape[1], None, {}, design.coordinates)
             self.plan_ = tensor_plan("", table)
         else:
             # without a penalty, one coefficient for each level and an intercept would be collinear
             drop_first = penalty is None and self.fit_intercept
-            design, self._terms = design_of(table, intercept=self.fit_intercept, drop_first=drop_first, weight=weight)
+            design, self._terms = matrix_of(table, intercept=self.fit_intercept, drop_first=drop_first, weight=weight)
             self.plan_ = Plan("", _dtype_of(design), len(design.blocks()), thread_count())
-        make = TensorObservations.of if isinstance(design, TensorDesign) else Observations
+        make = TensorObservations.of if isinstance(design, TensorMatrix) else Observations
         observations = make(design, target.values, weight, read_offset(offset, exposure, link, len(y)))
         return self._penalised(observations, penalty)
 
@@ -713,7 +713,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
     def _predictors_of_table(self, X: Any) -> Array:
         table, _ = check_table(self, X, reset=False, codes=True)
         with np.errstate(over="ignore", invalid="ignore"):
-            eta = self._terms.design(table).times(self._w)
+            eta = self._terms.design(table).matvec(self._w)
         if not np.isfinite(eta).all():
             refuse_spoilt_table(table, column_names(self), estimator="GLM")
             row = int(np.argmin(np.isfinite(eta) if eta.ndim == 1 else np.isfinite(eta).all(axis=1)))
@@ -726,7 +726,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
                 "GLM was fitted to columns of categories, which no tensor holds; give a data frame with the columns of "
                 "the fit."
             )
-        eta: Any = TensorDesign(check_tensor(self, X, reset=False), self._terms.coordinates).times(self._w)
+        eta: Any = TensorMatrix(check_tensor(self, X, reset=False), self._terms.coordinates).matvec(self._w)
         if not bool(eta.isfinite().all()):
             refuse_not_finite(self, X)
         return eta
@@ -924,9 +924,9 @@ def _fits_tensors(model: GLM, family: Family, columns: int) -> bool:
     return is_smooth and not estimates_r(family) and model.solver in TENSOR_SOLVERS
 
 
-def _dtype_of(design: Design) -> str:
+def _dtype_of(design: Matrix) -> str:
     """Return the type of the numbers that a design reads."""
-    return str(design.X.dtype) if isinstance(design, DenseDesign) else "float64"
+    return str(design.X.dtype) if isinstance(design, DenseMatrix) else "float64"
 
 
 # Chunks of a source. `reader` is the model without its fitted attributes, which can be pickled.

@@ -29,7 +29,7 @@ from mercer.families.response import Response
 from mercer.linear_model.glm_solve import LARGEST_R, SolverLimits, solve
 from mercer.linear_model.glm_target import saturated_counts
 from mercer.linear_model.separation import Prepare
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim.problem import Problem
 from mercer.stats.goodness import Goodness
 
@@ -171,7 +171,7 @@ def null_deviance(problem: Problem) -> float:
         with np.errstate(divide="ignore"):
             level = response.predictor(np.average(y, weights=weight))
         return _deviance(response, y, np.full(len(y), level), weight)
-    return fit_constant_deviance(problem, replace(observations, design=DenseDesign.of(np.empty((len(y), 0)))))
+    return fit_constant_deviance(problem, replace(observations, design=DenseMatrix.of(np.empty((len(y), 0)))))
 
 
 def fit_constant_deviance(problem: Problem, constant: Observations, tolerance: float = 1e-8) -> float:

@@ -64,7 +64,7 @@ from mercer.linear_model.glm_solve import (
     solve,
 )
 from mercer.linear_model.glm_target import read_numbers
-from mercer.matrices import Coordinates, Observations, TensorDesign, TensorObservations, design_of
+from mercer.matrices import Coordinates, Observations, TensorMatrix, TensorObservations, matrix_of
 from mercer.matrices.streamed import Responses, Survey, SurveySample
 from mercer.optim.certificate import Certificate
 from mercer.optim.problem import Problem
@@ -237,10 +237,10 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         observations: Observations
         if is_tensor(X):
             observations = TensorObservations.of(
-                TensorDesign.of(X, intercept=self.fit_intercept, weight=weight), y, weight
+                TensorMatrix.of(X, intercept=self.fit_intercept, weight=weight), y, weight
             )
         else:
-            observations = Observations(design_of(X, intercept=self.fit_intercept, weight=weight)[0], y, weight)
+            observations = Observations(matrix_of(X, intercept=self.fit_intercept, weight=weight)[0], y, weight)
         return self._penalised(observations, X.shape[1])
 
     def _penalised(self, observations: Observations, columns: int) -> Problem:
@@ -754,6 +754,6 @@ class LogNormalRegressor(GLMRegressor):
     def _store(self, solved: Solved) -> None:
         super()._store(solved)
         design, log_y, weight, _ = solved.problem.observations.batch(slice(None))
-        residuals = log_y - design.times(solved.solution.value)
+        residuals = log_y - design.matvec(solved.solution.value)
         self.smearing_ = float(np.average(np.exp(residuals), weights=weight))
         self.intercept_ = float(self.intercept_) + float(np.log(self.smearing_))

@@ -293,7 +293,7 @@ class ClassResponse(ResponseKind):
         if observations.streamed:
             loss = solved.problem.sums(solved.solution.value, LOSS).loss
         else:
-            eta = to_numpy(observations.design.times(solved.solution.value))
+            eta = to_numpy(observations.design.matvec(solved.solution.value))
             loss = self.response.loss(observations.y, eta, observations.weight)
         counts = observations.class_weights(self.response.levels)
         total = counts.sum()

@@ -258,7 +258,7 @@ def estimate_theta(problem: Problem, w: Array) -> float:
     from scipy.optimize import brentq
 
     observations = problem.observations
-    eta = observations.design.times(w)
+    eta = observations.design.matvec(w)
     eta = eta if observations.offset is None else eta + observations.offset
     y, mean, weight = observations.y, problem.response.mean(eta), observations.weight
     if not np.isfinite(mean).all():

@@ -29,8 +29,8 @@ from mercer.kernels import Gram, Kernel, Linear
 from mercer.kernels.inputs import count, take
 from mercer.linear_model.glm_response import ClassResponse, MeanResponse, ResponseKind
 from mercer.linear_model.glm_solve import SolverLimits, alternate_with_r, estimate_theta, estimates_r
-from mercer.matrices import Coordinates, DenseDesign, Observations
-from mercer.matrices.mapped import MappedDesign
+from mercer.matrices import Coordinates, DenseMatrix, Observations
+from mercer.matrices.mapped import MappedMatrix
 from mercer.matrices.mapped_tensors import LandmarkTensors, MappedTensors
 from mercer.optim.certificate import Solution
 from mercer.optim.span import mapped_newton
@@ -111,7 +111,7 @@ class KernelFit(NamedTuple):
         """Return a GLM problem whose only column is f, and its coefficient 1, from which figures are computed."""
         eta, intercept, data = self.solution.value.values, self.intercept, self.data
         outputs = eta.shape[1]
-        design = DenseDesign(eta, Coordinates.plain(outputs, intercept=intercept))
+        design = DenseMatrix(eta, Coordinates.plain(outputs, intercept=intercept))
         problem = self.kind.problem(
             Observations(design, data.y, data.weight, data.offset), Strengths.none(outputs + intercept)
         )
@@ -308,13 +308,13 @@ class KernelFitter:
         return self.spec.map is not None or is_tensor(self.rows)
 
     @cached_property
-    def design(self) -> MappedDesign | MappedTensors:
+    def design(self) -> MappedMatrix | MappedTensors:
         """The design of the features."""
         map = self.spec.map
         if is_tensor(self.rows):
             return tensor_design(self.spec.kernel, map, self.rows, intercept=self.spec.intercept)
         assert isinstance(map, NystroemMap | FourierMap)
-        return MappedDesign(map.tiles(self.rows), map.back, self.spec.intercept)
+        return MappedMatrix(map.tiles(self.rows), map.back, self.spec.intercept)
 
     def fit(self, start: Any) -> KernelFit:
         kind = self.spec.kind

@@ -44,15 +44,15 @@ from mercer.linear_model.glm_solve import SolverLimits, certificate_as_published
 from mercer.linear_model.separation import examine, examine_classes
 from mercer.matrices import (
     Coordinates,
-    DenseDesign,
-    Design,
+    DenseMatrix,
     Encoded,
-    MixedDesign,
+    Matrix,
     Observations,
-    SparseDesign,
-    TensorDesign,
+    SparseMatrix,
+    SplitMatrix,
+    TensorMatrix,
     TensorObservations,
-    design_of,
+    matrix_of,
 )
 from mercer.matrices.coordinates import positive_weight_rows
 from mercer.matrices.streamed import SurveySample
@@ -226,7 +226,7 @@ class LogisticPath:
     def of(cls, model: Any, X: Any, codes: Array, weight: Array | None) -> Self:
         """Return the path for rows in memory or on a device; the model has its `classes_`."""
         design = _design(X, weight, intercept=model.fit_intercept, shifted=model.solver != "liblinear")
-        make: Any = TensorObservations.of if isinstance(design, TensorDesign) else Observations
+        make: Any = TensorObservations.of if isinstance(design, TensorMatrix) else Observations
         return cls.of_observations(model, make(design, codes, weight))
 
     @classmethod
@@ -339,15 +339,15 @@ class LogisticPath:
         return Coefficients(np.atleast_2d(coef.T), np.atleast_1d(intercept))
 
 
-def _design(X: Any, weight: Any, *, intercept: bool, shifted: bool) -> Design:
+def _design(X: Any, weight: Any, *, intercept: bool, shifted: bool) -> Matrix:
     """Return the design of X; without `shifted`, columns are not centred, so that the intercept can be penalised."""
     movable = shifted or not intercept
     if isinstance(X, Encoded) or (is_sparse(X) and movable):
-        return design_of(X, intercept=intercept, weight=weight)[0]
+        return matrix_of(X, intercept=intercept, weight=weight)[0]
     if is_sparse(X):
-        scaled = SparseDesign.of(positive_weight_rows(X.tocsr(), weight)).coordinates
-        return MixedDesign.of(sparse=SparseDesign.within(X, scaled), intercept=True)
-    matrix = TensorDesign if is_tensor(X) else DenseDesign
+        scaled = SparseMatrix.of(positive_weight_rows(X.tocsr(), weight)).coordinates
+        return SplitMatrix.of(sparse=SparseMatrix.within(X, scaled), intercept=True)
+    matrix = TensorMatrix if is_tensor(X) else DenseMatrix
     if movable:
         return matrix.of(X, intercept=intercept, weight=weight)
     plain = matrix.of(X, intercept=False, weight=weight).coordinates

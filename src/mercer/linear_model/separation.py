@@ -169,28 +169,28 @@ def _looks_separated_in_source(problem: Problem, solution: Solution) -> bool:
 def _least_information_of_chunk(prepare: Prepare, response: Response, w: Array, chunk: Chunk) -> float:
     """Return the least information about η of the rows of a chunk, for a weight of 1."""
     design, y, _, offset = prepare(chunk)
-    eta = design.times(w)
+    eta = design.matvec(w)
     return float(response.slopes(y, eta if offset is None else eta + offset).second.min())
 
 
 def _has_collapsed_row(problem: Problem, solution: Solution) -> bool:
     y, offset = problem.observations.y, problem.observations.offset
     with np.errstate(over="ignore", invalid="ignore"):  # overflow of coefficients raises an error later
-        eta = problem.observations.design.times(solution.value)
+        eta = problem.observations.design.matvec(solution.value)
         information = problem.response.slopes(y, eta if offset is None else eta + offset).second
     return bool((information < COLLAPSED_INFORMATION).any())
 
 
 def _has_certain_class(observations: Observations, response: SoftmaxResponse, solution: Solution) -> bool:
     """Return whether the probability of some row's own class is 1 up to `COLLAPSED_INFORMATION`."""
-    probabilities = response.probabilities(to_numpy(observations.design.times(solution.value)))
+    probabilities = response.probabilities(to_numpy(observations.design.matvec(solution.value)))
     own = probabilities[np.arange(len(observations)), to_numpy(observations.y)]
     return bool((own > 1 - COLLAPSED_INFORMATION).any())
 
 
 def _has_certain_class_in_chunk(prepare: Prepare, response: SoftmaxResponse, W: Array, chunk: Chunk) -> bool:
     design, y, _, _ = prepare(chunk)
-    own = response.probabilities(design.times(W))[np.arange(len(y)), y]
+    own = response.probabilities(design.matvec(W))[np.arange(len(y)), y]
     return bool((own > 1 - COLLAPSED_INFORMATION).any())
 
 

@@ -32,11 +32,11 @@ class Tile(ABC):
     """
 
     @abstractmethod
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         """X w."""
 
     @abstractmethod
-    def transposed_times(self, r: Array) -> Array:
+    def rmatvec(self, r: Array) -> Array:
         """Xᵀ r."""
 
     @abstractmethod
@@ -48,11 +48,11 @@ class Tile(ABC):
         """Rows as a dense matrix in working coordinates; not a copy."""
 
 
-class Design(ABC):
+class Matrix(ABC):
     """n rows × p columns (the last of them ones, where there is an intercept), in working coordinates.
 
     `coordinates` holds the shifts and scales of the columns, and maps coefficients back. Vectors may be matrices of
-    several columns: `times` takes (p,) or (p, k), and `transposed_times` (n,) or (n, k). A value of X that is not
+    several columns: `matvec` takes (p,) or (p, k), and `rmatvec` (n,) or (n, k). A value of X that is not
     finite makes every product that contains it not finite.
     """
 
@@ -108,28 +108,28 @@ class Design(ABC):
         """Blocks that can be written out as dense matrices; a block of codes may have 8 GiB of numbers."""
         return row_blocks(self.n_rows, rows_per_block(self.n_columns))
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         """X w."""
-        self.refuse_other_length(w)
+        self.check_length(w)
         product = np.empty((self.n_rows, *w.shape[1:]))
 
         def fill(block: slice) -> None:
             part = product[block]
             for rows, tile in self.rows(block).tiles():
-                part[rows] = tile.times(w)
+                part[rows] = tile.matvec(w)
 
         for _ in ordered_stream(fill, self.blocks()):
             pass
         return product
 
-    def transposed_times(self, r: Array) -> Array:
+    def rmatvec(self, r: Array) -> Array:
         """Xᵀ r."""
         zero = np.zeros((self.n_columns, *r.shape[1:]))
-        return self._summed(lambda tile, rows: tile.transposed_times(r[rows]), zero)
+        return self._summed(lambda tile, rows: tile.rmatvec(r[rows]), zero)
 
     def gram(self, h: Array) -> Array:
         """Xᵀ diag(h) X."""
-        self.refuse_wide_gram()
+        self.check_gram_columns()
         return self._summed(lambda tile, rows: tile.gram(h[rows]), np.zeros((self.n_columns, self.n_columns)))
 
     def dense(self) -> Array:
@@ -139,12 +139,12 @@ class Design(ABC):
             matrix[rows] = tile.dense()
         return matrix
 
-    def refuse_other_length(self, w: Array) -> None:
+    def check_length(self, w: Array) -> None:
         """Raise unless there is one coefficient per column, as compiled loops do not check bounds."""
         if len(w) != self.n_columns:
             raise ValueError(f"{len(w)} coefficients do not fit {self.n_columns} columns.")
 
-    def refuse_wide_gram(self) -> None:
+    def check_gram_columns(self) -> None:
         """Raise if Xᵀ diag(h) X is too large to be formed."""
         if (p := self.n_columns) > MAX_GRAM_COLUMNS:
             raise TooManyColumnsError(

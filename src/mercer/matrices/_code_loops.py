@@ -81,7 +81,7 @@ def times_matrix(cells, begins, start, stop, table):  # type: ignore[no-untyped-
 
 
 @jit
-def transposed_times(cells, begins, start, stop, r):  # type: ignore[no-untyped-def]
+def rmatvec(cells, begins, start, stop, r):  # type: ignore[no-untyped-def]
     """Sum of r over the rows of each cell."""
     total = np.zeros(begins[-1])
     for g in range(cells.shape[0]):
@@ -93,7 +93,7 @@ def transposed_times(cells, begins, start, stop, r):  # type: ignore[no-untyped-
 
 @jit
 def transposed_times_matrix(cells, begins, start, stop, R):  # type: ignore[no-untyped-def]
-    """`transposed_times` for several columns."""
+    """`rmatvec` for several columns."""
     total = np.zeros((begins[-1], R.shape[1]))
     for g in range(cells.shape[0]):
         row_cells, cell_sums = cells[g, start:stop], total[begins[g] : begins[g + 1]]
@@ -139,7 +139,7 @@ def gram(cells, begins, start, stop, h, first, members, p):  # type: ignore[no-u
     total, sums = np.zeros((p, p)), np.zeros(begins[-1])
     groups = cells.shape[0]
     if groups == 1:
-        sums[:] = transposed_times(cells, begins, start, stop, h)
+        sums[:] = rmatvec(cells, begins, start, stop, h)
     for g in range(groups):
         above = cells[g, start:stop]
         for f in range(g + 1, groups):

@@ -1,4 +1,4 @@
-"""Design of dense, sparse and categorical parts and an intercept."""
+"""Matrix of dense, sparse and categorical parts and an intercept."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import Self
 import numpy as np
 
 from mercer._typing import Array
-from mercer.matrices._base import Design, Tile
-from mercer.matrices.categorical import CodesDesign
+from mercer.matrices._base import Matrix, Tile
+from mercer.matrices.categorical import CategoricalMatrix
 from mercer.matrices.coordinates import Coordinates
-from mercer.matrices.dense import DenseDesign
-from mercer.matrices.sparse import SparseDesign
+from mercer.matrices.dense import DenseMatrix
+from mercer.matrices.sparse import SparseMatrix
 
 
 @dataclass(frozen=True, eq=False)
-class MixedDesign(Design):
+class SplitMatrix(Matrix):
     """Dense, sparse and categorical parts without intercepts, whose coefficients are at `places` among all.
 
     Examples
     --------
-    >>> from mercer.matrices.categorical import CodesDesign
-    >>> colour = CodesDesign.of([np.array([0, 1, 1])], [2])
-    >>> MixedDesign.of(codes=colour, intercept=True).dense()
+    >>> from mercer.matrices.categorical import CategoricalMatrix
+    >>> colour = CategoricalMatrix.of([np.array([0, 1, 1])], [2])
+    >>> SplitMatrix.of(codes=colour, intercept=True).dense()
     array([[1., 0., 1.],
            [0., 1., 1.],
            [0., 1., 1.]])
     """
 
-    numbers: DenseDesign | None
-    sparse: SparseDesign | None
-    codes: CodesDesign | None
+    numbers: DenseMatrix | None
+    sparse: SparseMatrix | None
+    codes: CategoricalMatrix | None
     #: positions of the coefficients of each part that is not None, in the order above
     places: tuple[Array, ...]
     coordinates: Coordinates
@@ -41,15 +41,15 @@ class MixedDesign(Design):
     @classmethod
     def of(
         cls,
-        numbers: DenseDesign | None = None,
-        sparse: SparseDesign | None = None,
-        codes: CodesDesign | None = None,
+        numbers: DenseMatrix | None = None,
+        sparse: SparseMatrix | None = None,
+        codes: CategoricalMatrix | None = None,
         *,
         places: tuple[Array, ...] | None = None,
         intercept: bool,
     ) -> Self:
         """Join parts; their coefficients follow one another unless `places` are given."""
-        parts: list[Design] = [part for part in (numbers, sparse, codes) if part is not None]
+        parts: list[Matrix] = [part for part in (numbers, sparse, codes) if part is not None]
         if places is None:
             sizes = [part.n_columns for part in parts]
             places = tuple(np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1]))
@@ -58,7 +58,7 @@ class MixedDesign(Design):
             shift[where], scale[where] = part.coordinates.shift, part.coordinates.scale
         return cls(numbers, sparse, codes, places, Coordinates(shift, scale, intercept))
 
-    def _parts(self) -> list[Design]:
+    def _parts(self) -> list[Matrix]:
         return [part for part in (self.numbers, self.sparse, self.codes) if part is not None]
 
     @property
@@ -88,7 +88,7 @@ class MixedDesign(Design):
     def tile(self) -> MixedTile:
         return MixedTile(self)
 
-    def placed_parts(self) -> list[tuple[Design, Array | slice]]:
+    def placed_parts(self) -> list[tuple[Matrix, Array | slice]]:
         """Return each part with the positions of its coefficients."""
         return list(zip(self._parts(), map(_as_slice, self.places), strict=True))
 
@@ -97,18 +97,18 @@ class MixedDesign(Design):
 class MixedTile(Tile):
     """Rows of all parts. Dense parts are read in smaller tiles of their own, as large tiles pay only for codes."""
 
-    design: MixedDesign
+    design: SplitMatrix
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         product = np.zeros((self.design.n_rows, *w.shape[1:]))
         if self.design.coordinates.intercept:
             product += w[-1]
         for part, where in self.design.placed_parts():
             for rows, tile in part.tiles():
-                product[rows] += tile.times(w[where])
+                product[rows] += tile.matvec(w[where])
         return product
 
-    def transposed_times(self, r: Array) -> Array:
+    def rmatvec(self, r: Array) -> Array:
         product = np.empty((self.design.n_columns, *r.shape[1:]))
         if self.design.coordinates.intercept:
             product[-1] = r.sum(axis=0)
@@ -131,7 +131,7 @@ class MixedTile(Tile):
             whole[-1] = whole[:, -1] = self._border(h, whole.diagonal(), placed)
         return whole
 
-    def _border(self, h: Array, diagonal: Array, placed: list[tuple[Design, Array | slice]]) -> Array:
+    def _border(self, h: Array, diagonal: Array, placed: list[tuple[Matrix, Array | slice]]) -> Array:
         """Xᵀ h, the last row of Xᵀ diag(h) X."""
         border = np.append(np.zeros(self.design.n_columns - 1), h.sum())
         for part, where in placed:
@@ -148,19 +148,19 @@ class MixedTile(Tile):
         return matrix
 
 
-def _transposed_times(part: Design, r: Array) -> Array:
-    total: Array = functools.reduce(operator.iadd, (tile.transposed_times(r[rows]) for rows, tile in part.tiles()))
+def _transposed_times(part: Matrix, r: Array) -> Array:
+    total: Array = functools.reduce(operator.iadd, (tile.rmatvec(r[rows]) for rows, tile in part.tiles()))
     return total
 
 
-def _add_numbers(whole: Array, numbers: DenseDesign, placed: list[tuple[Design, Array | slice]], h: Array) -> None:
+def _add_numbers(whole: Array, numbers: DenseMatrix, placed: list[tuple[Matrix, Array | slice]], h: Array) -> None:
     """Add the products of the dense part with itself and with the other parts."""
     (_, own), *others = placed
     for rows, tile in numbers.tiles():
         if others:
             weighted = tile.dense() * h[rows, None]
             for part, where in others:
-                _add(whole, where, own, part.rows(rows).tile().transposed_times(weighted))
+                _add(whole, where, own, part.rows(rows).tile().rmatvec(weighted))
         _add(whole, own, own, tile.gram(h[rows]))
 
 

@@ -1,4 +1,4 @@
-"""Design of categorical columns: one-hot columns that are never formed."""
+"""Matrix of categorical columns: one-hot columns that are never formed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
 from mercer.matrices import _code_loops as loops
-from mercer.matrices._base import Design, Tile
+from mercer.matrices._base import Matrix, Tile
 from mercer.matrices.coordinates import Coordinates
 
 # The levels of a categorical column, and the codes of new values.
@@ -110,7 +110,7 @@ class CodeCells(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CodesDesign(Design):
+class CategoricalMatrix(Matrix):
     """Several categorical columns as consecutive one-hot columns.
 
     A code of −1, and where the first level is dropped a code of 0, is a row of zeros. Columns of few levels are
@@ -118,13 +118,13 @@ class CodesDesign(Design):
 
     Examples
     --------
-    >>> design = CodesDesign.of([np.array([0, 1, 2, 1]), np.array([1, 0, -1, 1])], [3, 2])
+    >>> design = CategoricalMatrix.of([np.array([0, 1, 2, 1]), np.array([1, 0, -1, 1])], [3, 2])
     >>> design.dense()
     array([[1., 0., 0., 0., 1.],
            [0., 1., 0., 1., 0.],
            [0., 0., 1., 0., 0.],
            [0., 1., 0., 0., 1.]])
-    >>> design.transposed_times(np.array([1.0, 2.0, 3.0, 4.0]))
+    >>> design.rmatvec(np.array([1.0, 2.0, 3.0, 4.0]))
     array([1., 6., 3., 2., 5.])
     """
 
@@ -191,18 +191,18 @@ class CodesTile(Tile):
     def _rows(self) -> tuple[Any, ...]:
         return self.cell_of_row, self.cells.begins, self.start, self.stop
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         _, first, members = self.cells
         table = loops.sum_coefficients(first, members, np.ascontiguousarray(w[:, None] if w.ndim == 1 else w))
         if w.ndim == 1:
             return np.asarray(loops.times(*self._rows, table[:, 0]))
         return np.asarray(loops.times_matrix(*self._rows, table))
 
-    def transposed_times(self, r: Array) -> Array:
+    def rmatvec(self, r: Array) -> Array:
         _, first, members = self.cells
         r = np.ascontiguousarray(r)
         if r.ndim == 1 or r.shape[1] == 1:
-            table = loops.transposed_times(*self._rows, r.ravel())[:, None]
+            table = loops.rmatvec(*self._rows, r.ravel())[:, None]
         else:
             table = loops.transposed_times_matrix(*self._rows, r)
         total = loops.sum_cells(first, members, table, self.n_columns)

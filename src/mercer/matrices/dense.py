@@ -1,4 +1,4 @@
-"""Design of a dense matrix."""
+"""Matrix of a dense matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.families.losses import NO_WEIGHTS
 from mercer.matrices import _dense_loops as loops
-from mercer.matrices._base import Design, Tile, symmetric
+from mercer.matrices._base import Matrix, Tile, symmetric
 from mercer.matrices.coordinates import Coordinates, positive_weight_rows
 
 #: bytes of a tile: the tile and its rows of X stay in the L2 cache while they are multiplied
@@ -25,7 +25,7 @@ MIN_DENSE_TILE_ROWS = 512
 
 
 @dataclass(frozen=True, eq=False)
-class DenseDesign(Design):
+class DenseMatrix(Matrix):
     """A dense matrix of any dtype, order and strides, read tile by tile.
 
     Where shifts are small relative to scales, they are subtracted from the products X w and Xᵀ r, which then read X
@@ -33,8 +33,8 @@ class DenseDesign(Design):
 
     Examples
     --------
-    >>> design = DenseDesign.of(np.array([[1.0], [3.0]]))
-    >>> design.times(design.coordinates.from_user(np.array([2.0]), 1.0))
+    >>> design = DenseMatrix.of(np.array([[1.0], [3.0]]))
+    >>> design.matvec(design.coordinates.from_user(np.array([2.0]), 1.0))
     array([3., 7.])
     """
 
@@ -134,10 +134,10 @@ class ShiftedTile(Tile):
 
     values: Array
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         return np.asarray(self.values @ w)
 
-    def transposed_times(self, r: Array) -> Array:
+    def rmatvec(self, r: Array) -> Array:
         return np.asarray(self.values.T @ r)
 
     def gram(self, h: Array) -> Array:
@@ -160,14 +160,14 @@ class FoldedTile(Tile):
     def __init__(self, X: Array, reader: DenseTileReader) -> None:
         self.X, self._reader = X, reader
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         v, c = self._reader.fold(w)
         # BLAS takes ten times as long for a single column
         product = np.matmul(self.X, v) if len(v) != 1 else np.multiply.outer(self.X[:, 0], v[0])
         product += c
         return np.asarray(product)
 
-    def transposed_times(self, r: Array) -> Array:
+    def rmatvec(self, r: Array) -> Array:
         reader = self._reader
         total = r.sum(axis=0)
         product = np.empty((reader.n_columns, *r.shape[1:]))
@@ -191,7 +191,7 @@ class FoldedTile(Tile):
         return self._reader.fill(self.X, NO_WEIGHTS)
 
 
-def is_for_loops(design: DenseDesign) -> bool:
+def is_for_loops(design: DenseMatrix) -> bool:
     """Return whether compiled loops compute Xᵀ diag(h) X faster than BLAS."""
     return is_block(design.X) and design.n_columns < MIN_COLUMNS_FOR_THREADS
 

@@ -14,12 +14,12 @@ from scipy import sparse
 from mercer._errors import DataError, TooLargeError
 from mercer._memory import available_bytes, gigabytes
 from mercer._typing import Array
-from mercer.matrices._base import Design
-from mercer.matrices._split import MixedDesign
-from mercer.matrices.categorical import CodesDesign
+from mercer.matrices._base import Matrix
+from mercer.matrices._split import SplitMatrix
+from mercer.matrices.categorical import CategoricalMatrix
 from mercer.matrices.coordinates import Coordinates
-from mercer.matrices.dense import DenseDesign
-from mercer.matrices.sparse import SparseDesign, far_columns
+from mercer.matrices.dense import DenseMatrix
+from mercer.matrices.sparse import SparseMatrix, far_columns
 
 # The parts: numbers, codes of levels, or a sparse matrix.
 
@@ -65,10 +65,10 @@ class NumberPart:
         """Write the columns into a matrix of zeros."""
         dense[:] = self.X
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         return np.asarray(self.X @ w)
 
-    def transposed_times(self, r: Array) -> Array:
+    def rmatvec(self, r: Array) -> Array:
         return np.asarray(self.X.T @ r)
 
     def squared(self) -> Self:
@@ -128,7 +128,7 @@ class CodePart:
         rows = np.flatnonzero(self.codes >= 0)
         dense[rows, self.codes[rows]] = 1.0
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         if not self.n_levels:
             return np.zeros((self.n_rows, *w.shape[1:]))
         product = np.take(w, self.codes, axis=0, mode="clip")
@@ -136,7 +136,7 @@ class CodePart:
             product[none] = 0.0
         return product
 
-    def transposed_times(self, r: Array) -> Array:
+    def rmatvec(self, r: Array) -> Array:
         places, product = self.codes + np.int64(1), np.empty((self.n_levels, *r.shape[1:]))
         for column, total in zip(np.atleast_2d(r.T), np.atleast_2d(product.T), strict=True):
             total[:] = np.bincount(places, weights=column, minlength=self.n_levels + 1)[1:]
@@ -192,10 +192,10 @@ class SparsePart:
         matrix = self.matrix
         dense[np.repeat(np.arange(self.n_rows), np.diff(matrix.indptr)), matrix.indices] = matrix.data
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         return np.asarray(self.matrix @ w)
 
-    def transposed_times(self, r: Array) -> Array:
+    def rmatvec(self, r: Array) -> Array:
         return np.asarray(self.matrix.T @ r)
 
     def squared(self) -> Self:
@@ -515,7 +515,7 @@ class Encoded:
             raise ValueError(f"coefficients of shape {w.shape} do not fit {self.shape[1]} columns.")
         product = np.zeros((self.n_rows, *w.shape[1:]))
         for part, begin, end in zip(self.parts, self.begins, self.begins[1:], strict=False):
-            product += part.times(w[begin:end])
+            product += part.matvec(w[begin:end])
         return product
 
     @property
@@ -555,16 +555,16 @@ class Transposed:
         r = np.asarray(r)
         if r.ndim not in (1, 2) or len(r) != self.of.n_rows:
             raise ValueError(f"numbers of shape {r.shape} do not fit {self.of.n_rows} rows.")
-        products = [part.transposed_times(r) for part in self.of.parts]
+        products = [part.rmatvec(r) for part in self.of.parts]
         return np.concatenate([np.zeros((0, *r.shape[1:])), *products])
 
 
-def encoded_design(X: Encoded, known: Coordinates | None, *, intercept: bool = False) -> Design:
+def encoded_matrix(X: Encoded, known: Coordinates | None, *, intercept: bool = False) -> Matrix:
     """Return the design of a matrix in known coordinates, or in coordinates chosen by the data."""
     kinds = [type(part) for part in X.parts if part.n_columns]
     if all(kind is NumberPart for kind in kinds):
         numbers = numbers_of(X)
-        return DenseDesign(numbers, Coordinates.of(numbers, intercept=intercept) if known is None else known)
+        return DenseMatrix(numbers, Coordinates.of(numbers, intercept=intercept) if known is None else known)
     codes = _places(X, CodePart)
     if known is not None and not _neither_shifted_nor_scaled(known, codes):
         return sparse_design(X.tocsr(), known)  # the model was fitted to a dense matrix of these columns
@@ -581,7 +581,7 @@ def encoded_design(X: Encoded, known: Coordinates | None, *, intercept: bool = F
     )
 
 
-def sparse_design(X: Any, known: Coordinates | None, *, intercept: bool = False) -> Design:
+def sparse_design(X: Any, known: Coordinates | None, *, intercept: bool = False) -> Matrix:
     """Return the design of a sparse matrix with or without an intercept."""
     intercept = intercept if known is None else known.intercept
     if not intercept:
@@ -594,12 +594,12 @@ def sparse_design(X: Any, known: Coordinates | None, *, intercept: bool = False)
 def _mixed_design(
     numbers: Array,
     matrix: Any,
-    codes: CodesDesign | None,
+    codes: CategoricalMatrix | None,
     places: tuple[Array, Array, Array],
     known: Coordinates | None,
     *,
     intercept: bool,
-) -> MixedDesign:
+) -> SplitMatrix:
     """Join numbers, a sparse matrix and codes, whose coefficients are at `places`.
 
     Columns of the matrix that are far from zero become dense, so that their shift is subtracted from the data:
@@ -611,7 +611,7 @@ def _mixed_design(
         near = np.delete(np.arange(len(of_matrix)), far)
         matrix = matrix[:, near]
         of_numbers, of_matrix = np.append(of_numbers, of_matrix[far]), of_matrix[near]
-    return MixedDesign.of(
+    return SplitMatrix.of(
         _dense_part(numbers, known and known.at(of_numbers), intercept=intercept) if len(of_numbers) else None,
         _sparse_part(matrix, known and known.at(of_matrix)) if len(of_matrix) else None,
         codes,
@@ -642,10 +642,10 @@ def numbers_of(X: Encoded) -> Array:
     return numbers[0] if len(numbers) == 1 else np.hstack([np.empty((X.n_rows, 0)), *numbers])
 
 
-def _dense_part(numbers: Array, known: Coordinates | None, *, intercept: bool) -> DenseDesign:
+def _dense_part(numbers: Array, known: Coordinates | None, *, intercept: bool) -> DenseMatrix:
     if known is None:
         known = replace(Coordinates.of(numbers, intercept=intercept), intercept=False)
-    return DenseDesign(numbers, known)
+    return DenseMatrix(numbers, known)
 
 
 def _sparse_columns(X: Encoded) -> Any:
@@ -653,10 +653,10 @@ def _sparse_columns(X: Encoded) -> Any:
     return matrices[0] if len(matrices) == 1 else sparse.hstack(matrices, format="csr")
 
 
-def _sparse_part(X: Any, known: Coordinates | None) -> SparseDesign:
-    return SparseDesign.of(X) if known is None else SparseDesign.within(X, known)
+def _sparse_part(X: Any, known: Coordinates | None) -> SparseMatrix:
+    return SparseMatrix.of(X) if known is None else SparseMatrix.within(X, known)
 
 
-def _codes(X: Encoded) -> CodesDesign:
+def _codes(X: Encoded) -> CategoricalMatrix:
     parts = [part for part in X.parts if isinstance(part, CodePart) and part.n_levels]
-    return CodesDesign.of([part.codes for part in parts], [part.n_levels for part in parts])
+    return CategoricalMatrix.of([part.codes for part in parts], [part.n_levels for part in parts])

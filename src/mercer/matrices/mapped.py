@@ -42,7 +42,7 @@ ROWS_PER_TURN = 8192
 
 @dataclass(frozen=True)
 class TileOptions:
-    """Limits that decide how `MappedDesign` computes and stores tiles."""
+    """Limits that decide how `MappedMatrix` computes and stores tiles."""
 
     #: bytes of a tile that is multiplied while it is in the cache
     bytes: int = 2**22
@@ -81,7 +81,7 @@ class RowCurve(Protocol):
 
     def part(self, rows: slice) -> RowCurve: ...
 
-    def times(self, V: Array) -> Array: ...
+    def matvec(self, V: Array) -> Array: ...
 
 
 #: function from a block of rows and their η to the slopes of the loss
@@ -89,7 +89,7 @@ RowSlopes = Callable[[slice, Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
-class MappedDesign:
+class MappedMatrix:
     """Z = [t B, 1]: rows × features, with a column of ones for the intercept."""
 
     tiles: Tiles
@@ -134,7 +134,7 @@ class MappedDesign:
     def n_columns(self) -> int:
         return self.n_features + self.intercept
 
-    def take(self, rows: Array) -> MappedDesign:
+    def take(self, rows: Array) -> MappedMatrix:
         """Return the rows at these positions."""
         return replace(self, tiles=self.tiles.take(rows))
 
@@ -150,7 +150,7 @@ class MappedDesign:
         result[self.n_features :] = 0.0
         return result
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         """Z w, for w of shape (columns, outputs)."""
         c, level = self.raw(w)
         eta = np.empty((self.n_rows, w.shape[1]))
@@ -166,7 +166,7 @@ class MappedDesign:
         """η = Z w and Zᵀ g for the slopes g at η, in one pass; by rough tiles unless `exactly`."""
         return self._swept(w, slopes, np.dtype(np.float64 if exactly else self.rough))
 
-    def swept_and_kept(self, w: Array, slopes: RowSlopes) -> tuple[MappedDesign, tuple[Array, Array]]:
+    def swept_and_kept(self, w: Array, slopes: RowSlopes) -> tuple[MappedMatrix, tuple[Array, Array]]:
         """`swept` by rough tiles, and the design with these tiles stored, if memory allows."""
         n, M = self.tiles.shape
         needed = n * M * self.rough.itemsize
@@ -204,7 +204,7 @@ class MappedDesign:
         kept = isinstance(self.tiles, KeptTiles) and self.tiles.kept.dtype == np.float32
         if kept and curve.diagonal is not None and not exactly and w.shape[1] == 1:
             return self._curved_by_stored_tiles(curve.diagonal[:, 0], w)
-        return self.swept(w, lambda rows, eta: curve.part(rows).times(eta), exactly=exactly)[1]
+        return self.swept(w, lambda rows, eta: curve.part(rows).matvec(eta), exactly=exactly)[1]
 
     def _curved_by_stored_tiles(self, h: Array, w: Array) -> Array:
         """`curved` for one output by stored tiles of float32, at the speed of memory."""

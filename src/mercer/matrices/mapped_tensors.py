@@ -1,4 +1,4 @@
-"""Rows of a tensor under a feature map: the counterpart of `MappedDesign` on a GPU.
+"""Rows of a tensor under a feature map: the counterpart of `MappedMatrix` on a GPU.
 
 Coefficients are small arrays in main memory; vectors of rows stay on the device. Where the eigenvalues of the kernel
 matrix of the landmarks would take too long, its Cholesky factor is used; and where that does not fit into memory, or is
@@ -48,7 +48,7 @@ class MappedTensors(ABC):
     X: Any
     intercept: bool
 
-    #: for solvers that also take a `MappedDesign`; all products have the precision of X
+    #: for solvers that also take a `MappedMatrix`; all products have the precision of X
     rough = np.dtype(np.float64)
 
     @property
@@ -107,20 +107,20 @@ class MappedTensors(ABC):
         result[: self.n_features] = self._metric(w[: self.n_features])
         return result
 
-    def times(self, w: Array) -> Any:
+    def matvec(self, w: Array) -> Any:
         """Z w, a tensor of shape (rows, outputs)."""
         eta = self._times(self._on_device(w[: self.n_features]))
         return eta + self._on_device(w[-1]) if self.intercept else eta
 
-    def transposed_times(self, first: Any) -> Array:
+    def rmatvec(self, first: Any) -> Array:
         """Zᵀ g."""
         inside = to_numpy(self._transposed_times(first)).astype(float)
         return np.vstack([inside, to_numpy(first.double().sum(dim=0))]) if self.intercept else inside
 
     def swept(self, w: Array, slopes: Callable[[Any, Any], Any], *, exactly: bool = True) -> tuple[Any, Array]:
         """η = Z w, and Zᵀ g for the slopes g at η."""
-        eta = self.times(w)
-        return eta, self.transposed_times(slopes(slice(None), eta))
+        eta = self.matvec(w)
+        return eta, self.rmatvec(slopes(slice(None), eta))
 
     def swept_and_kept(self, w: Array, slopes: Callable[[Any, Any], Any]) -> tuple[Self, tuple[Any, Array]]:
         """`swept`; tiles of tensors are not stored."""
@@ -128,7 +128,7 @@ class MappedTensors(ABC):
 
     def curved(self, curve: Any, w: Array, *, exactly: bool = False) -> Array:
         """Zᵀ W Z w."""
-        return self.transposed_times(curve.times(self.times(w)))
+        return self.rmatvec(curve.matvec(self.matvec(w)))
 
     def _on_device(self, w: Array) -> Any:
         """Copy coefficients to the device, in float64; products round them to the dtype of X."""
@@ -226,16 +226,16 @@ class LandmarkTensors(MappedTensors):
         return t if self.back is None else t.double() @ self.back
 
     def _times(self, c: Any) -> Any:
-        return self._gram.times(c if self.back is None else self.back @ c)
+        return self._gram.matvec(c if self.back is None else self.back @ c)
 
     def _transposed_times(self, first: Any) -> Any:
-        t = self._gram.transposed_times(first)
+        t = self._gram.rmatvec(first)
         return t if self.back is None else self.back.T @ t.double()
 
     def _metric(self, c: Array) -> Array:
         if self.back is not None:
             return c
-        return np.asarray(to_numpy(self._among.times(self._on_device(c))) + self.jitter * c)
+        return np.asarray(to_numpy(self._among.matvec(self._on_device(c))) + self.jitter * c)
 
     def metric_matrix(self) -> Any:
         import torch

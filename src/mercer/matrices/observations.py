@@ -9,9 +9,9 @@ import numpy as np
 
 from mercer._gpu import to_numpy
 from mercer._typing import Array
-from mercer.matrices._base import Design
+from mercer.matrices._base import Matrix
 from mercer.matrices.coordinates import Coordinates
-from mercer.matrices.dense import DenseDesign, is_block
+from mercer.matrices.dense import DenseMatrix, is_block
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +25,9 @@ class OnePass:
     coordinates: Coordinates
 
     @classmethod
-    def of(cls, design: Design) -> Self | None:
+    def of(cls, design: Matrix) -> Self | None:
         """Return None where shifts have to be subtracted from the data, or loops are not compiled for its type."""
-        if not isinstance(design, DenseDesign) or not is_block(design.X) or not design.coordinates.near:
+        if not isinstance(design, DenseMatrix) or not is_block(design.X) or not design.coordinates.near:
             return None
         return cls(design.X, design.coordinates)
 
@@ -38,7 +38,7 @@ class OnePass:
             level = -self.coordinates.shift @ coefficients
         return coefficients, np.asarray(level)
 
-    def transposed_times(self, product: Array, total: Array) -> Array:
+    def rmatvec(self, product: Array, total: Array) -> Array:
         """Xᵀ r in working coordinates, from Xᵀ r in the units of the data and Σ r."""
         shifted = product - np.multiply.outer(self.coordinates.shift, total)
         columns = (shifted.T / self.coordinates.scale).T
@@ -48,7 +48,7 @@ class OnePass:
 class ObservedBatch(NamedTuple):
     """A batch of observations, the argument of `Quadratic.update`."""
 
-    design: Design
+    design: Matrix
     y: Array
     weight: Array | None
     offset: Array | None
@@ -58,7 +58,7 @@ class ObservedBatch(NamedTuple):
 class Observations:
     """A design with the response of each row, and optional weights and offsets (added to η)."""
 
-    design: Design
+    design: Matrix
     y: Array
     weight: Array | None = None
     offset: Array | None = None

@@ -1,4 +1,4 @@
-"""Design of a sparse matrix."""
+"""Matrix of a sparse matrix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer._threads import ordered_map, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.matrices import _code_loops as code_loops
 from mercer.matrices import sparse_loops as loops
-from mercer.matrices._base import MAX_GRAM_COLUMNS, Design, Tile
+from mercer.matrices._base import MAX_GRAM_COLUMNS, Matrix, Tile
 from mercer.matrices.categorical import CodesTile
 from mercer.matrices.coordinates import COORDINATE_ROWS, Coordinates, power_of_two
 
@@ -61,7 +61,7 @@ class Entries(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SparseDesign(Design):
+class SparseMatrix(Matrix):
     """The rows start…stop of a sparse matrix, scaled where its entries are very small or large.
 
     A matrix in another format than CSR is converted once. Duplicate entries count as their sum; stored zeros are
@@ -70,7 +70,7 @@ class SparseDesign(Design):
 
     Examples
     --------
-    >>> design = SparseDesign.of(sparse.csr_array([[0.0, 2.0], [1.0, 0.0]]))
+    >>> design = SparseMatrix.of(sparse.csr_array([[0.0, 2.0], [1.0, 0.0]]))
     >>> design.gram(np.array([1.0, 3.0]))
     array([[3., 0.],
            [0., 4.]])
@@ -133,14 +133,14 @@ class SparseTile(Tile):
     def _rows(self) -> tuple[Any, ...]:
         return *self.entries, self.start, self.stop
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         v = np.ascontiguousarray(self._divide_by_scale(w))
         product = np.asarray((loops.times if w.ndim == 1 else loops.times_matrix)(*self._rows, v))
         if self.coordinates.shifted:
             product -= self.coordinates.shift @ v
         return product
 
-    def transposed_times(self, r: Array) -> Array:
+    def rmatvec(self, r: Array) -> Array:
         product = self.entries_times(np.ascontiguousarray(r))
         if self.coordinates.shifted:
             product -= np.multiply.outer(self.coordinates.shift, r.sum(axis=0))
@@ -148,7 +148,7 @@ class SparseTile(Tile):
 
     def entries_times(self, r: Array) -> Array:
         """Xᵀ r in the units of the data, neither shifted nor scaled."""
-        product = loops.transposed_times if r.ndim == 1 else loops.transposed_times_matrix
+        product = loops.rmatvec if r.ndim == 1 else loops.transposed_times_matrix
         return np.asarray(product(*self._rows, r, self.coordinates.n_columns))
 
     def gram(self, h: Array) -> Array:
@@ -168,7 +168,7 @@ class SparseTile(Tile):
         table = loops.gram_with_codes(*rows, self.coordinates.n_columns)
         product = code_loops.sum_cells(first, members, table, codes.n_columns).T
         if self.coordinates.shifted:
-            product -= np.multiply.outer(self.coordinates.shift, codes.transposed_times(h))
+            product -= np.multiply.outer(self.coordinates.shift, codes.rmatvec(h))
         return self._divide_by_scale(product)
 
     def dense(self) -> Array:

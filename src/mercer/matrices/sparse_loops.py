@@ -36,7 +36,7 @@ def times_matrix(indptr, indices, values, start, stop, W):  # type: ignore[no-un
 
 
 @jit(**IN_ORDER)
-def transposed_times(indptr, indices, values, start, stop, r, n_columns):  # type: ignore[no-untyped-def]
+def rmatvec(indptr, indices, values, start, stop, r, n_columns):  # type: ignore[no-untyped-def]
     """Xᵀ r."""
     total = np.zeros(n_columns)
     for i in range(start, stop):

@@ -6,24 +6,24 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.matrices import sparse_loops as loops
-from mercer.matrices._base import Design, Tile
+from mercer.matrices._base import Matrix, Tile
 from mercer.matrices._split import MixedTile
 from mercer.matrices.categorical import CodesTile
 from mercer.matrices.sparse import SparseTile
-from mercer.matrices.tensor import TensorDesign, TensorTile
+from mercer.matrices.tensor import TensorMatrix, TensorTile
 
 
-def column_squares(design: Design, h: Array) -> Array:
+def column_squares(design: Matrix, h: Array) -> Array:
     """Σ h x² of each column, in working coordinates; duplicate entries of a sparse matrix are squared one by one.
 
     Examples
     --------
-    >>> from mercer.matrices import DenseDesign
-    >>> design = DenseDesign.of(np.array([[1.0], [1.0], [-1.0], [-1.0]]))
+    >>> from mercer.matrices import DenseMatrix
+    >>> design = DenseMatrix.of(np.array([[1.0], [1.0], [-1.0], [-1.0]]))
     >>> column_squares(design, np.ones(4))
     array([4., 4.])
     """
-    h = design.to_device(h) if isinstance(design, TensorDesign) else h
+    h = design.to_device(h) if isinstance(design, TensorMatrix) else h
     return design._summed(lambda tile, rows: _tile_squares(tile, h[rows]), np.zeros(design.n_columns))
 
 
@@ -36,7 +36,7 @@ def _tile_squares(tile: Tile, h: Array) -> Array:
             total = np.maximum(total + shift * (shift * h.sum() - 2 * tile.entries_times(h)), 0.0)
         return np.asarray(total / scale / scale)
     if isinstance(tile, CodesTile):  # 1² = 1
-        return tile.transposed_times(h)
+        return tile.rmatvec(h)
     if isinstance(tile, TensorTile):
         return tile.squares(h)
     if isinstance(tile, MixedTile):

@@ -377,7 +377,7 @@ class Responses:
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedDesign:
+class StreamedMatrix:
     """Coordinates and shape of a design whose rows are not in memory."""
 
     coordinates: Coordinates
@@ -446,8 +446,8 @@ class StreamedObservations(PreparedSource):
         return self.survey.rows
 
     @property
-    def design(self) -> StreamedDesign:
-        return StreamedDesign(self.terms.coordinates, len(self))
+    def design(self) -> StreamedMatrix:
+        return StreamedMatrix(self.terms.coordinates, len(self))
 
     @property
     def has_offset(self) -> bool:

@@ -1,4 +1,4 @@
-"""Design of a tensor of torch: vectors of rows stay on the device, vectors of columns are arrays in main memory."""
+"""Matrix of a tensor of torch: vectors of rows stay on the device, vectors of columns are arrays in main memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mercer._gpu import is_tensor, like, row_products, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._threads import row_blocks
 from mercer._typing import Array
-from mercer.matrices._base import Design, Tile
+from mercer.matrices._base import Matrix, Tile
 from mercer.matrices.coordinates import Coordinates, positive_weight_rows
-from mercer.matrices.dense import DenseDesign
+from mercer.matrices.dense import DenseMatrix
 from mercer.matrices.observations import Observations
 
 #: memory for a chunk in units of its rows: its copy in float64, and products
@@ -27,7 +27,7 @@ MAX_COORDINATE_NUMBERS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
-class TensorDesign(Design):
+class TensorMatrix(Matrix):
     """A matrix of float32 or float64 on any device, read chunk by chunk.
 
     Vectors of rows (X w, weights, slopes) are tensors of float64 on that device; vectors and matrices of columns (w,
@@ -37,8 +37,8 @@ class TensorDesign(Design):
     Examples
     --------
     >>> import torch
-    >>> design = TensorDesign.of(torch.tensor([[1.0], [3.0]]))
-    >>> design.times(design.coordinates.from_user(np.array([2.0]), 1.0))
+    >>> design = TensorMatrix.of(torch.tensor([[1.0], [3.0]]))
+    >>> design.matvec(design.coordinates.from_user(np.array([2.0]), 1.0))
     tensor([3., 7.], dtype=torch.float64)
     """
 
@@ -92,23 +92,23 @@ class TensorDesign(Design):
         """Return whether a GPU multiplies the rows in one pass, without copies of chunks."""
         return row_products.reads_in_one_pass(self.X)
 
-    def times(self, w: Array) -> Any:
+    def matvec(self, w: Array) -> Any:
         """X w, on the device."""
-        self.refuse_other_length(w)
+        self.check_length(w)
         if w.ndim == 1 and self.in_one_pass:
             return row_products.times(self.X, self._shift_of_rows(), self._to_units_of_rows(w))
         product = self.X.new_empty((self.n_rows, *w.shape[1:]), dtype=_float64())
 
         def fill(rows: slice) -> None:
-            product[rows] = self._tile(rows).times(w)
+            product[rows] = self._tile(rows).matvec(w)
 
         in_chunks(self.n_rows, self.most_rows, fill, CHUNK_IN_WORDS)
         return product
 
-    def transposed_times(self, r: Any) -> Array:
+    def rmatvec(self, r: Any) -> Array:
         r = self.to_device(r)
         if r.ndim == 1 and self.in_one_pass:
-            return self._from_units_of_rows(*row_products.transposed_times(self.X, self._shift_of_rows(), r))
+            return self._from_units_of_rows(*row_products.rmatvec(self.X, self._shift_of_rows(), r))
         return self._sum_chunks(lambda rows: self._tile(rows).moment(r[rows]))
 
     def logistic(self, w: Array, y: Any, weight: Any) -> tuple[float, Array]:
@@ -133,7 +133,7 @@ class TensorDesign(Design):
         return np.append(product, total) if self.coordinates.intercept else product
 
     def gram(self, h: Any) -> Array:
-        self.refuse_wide_gram()
+        self.check_gram_columns()
         h = self.to_device(h)
         return self._sum_chunks(lambda rows: self._tile(rows).product(h[rows]))
 
@@ -152,9 +152,9 @@ class TensorDesign(Design):
         """Copy numbers to the device of the rows, in float64."""
         return like(values, self.X, dtype=_float64())
 
-    def in_memory(self) -> DenseDesign:
+    def in_memory(self) -> DenseMatrix:
         """Return the design in main memory, for computations without an implementation on devices."""
-        return DenseDesign(to_numpy(self.X), self.coordinates)
+        return DenseMatrix(to_numpy(self.X), self.coordinates)
 
     def tiles(self) -> Iterator[tuple[slice, TensorTile]]:
         for rows in row_blocks(self.n_rows, self.most_rows):
@@ -167,7 +167,7 @@ class TensorTile(Tile):
     def __init__(self, values: Any, intercept: bool) -> None:
         self.values, self.intercept = values, intercept
 
-    def times(self, w: Array) -> Any:
+    def matvec(self, w: Array) -> Any:
         import torch
 
         d = self.values.shape[1]
@@ -175,7 +175,7 @@ class TensorTile(Tile):
         product = self.values @ point[:d]
         return product + point[d] if self.intercept else product
 
-    def transposed_times(self, r: Any) -> Array:
+    def rmatvec(self, r: Any) -> Array:
         return to_numpy(self.moment(r))
 
     def moment(self, r: Any) -> Any:
@@ -214,10 +214,10 @@ class TensorTile(Tile):
 class TensorObservations(Observations):
     """Observations whose responses, weights and offsets are tensors on the device of the rows."""
 
-    design: TensorDesign
+    design: TensorMatrix
 
     @classmethod
-    def of(cls, design: TensorDesign, y: Any, weight: Any = None, offset: Any = None) -> Self:
+    def of(cls, design: TensorMatrix, y: Any, weight: Any = None, offset: Any = None) -> Self:
         """Build the observations; all vectors except class codes become float64."""
         weight, offset = (None if values is None else design.to_device(values) for values in (weight, offset))
         return cls(design, y if is_tensor(y) and not y.is_floating_point() else design.to_device(y), weight, offset)

@@ -18,12 +18,12 @@ from mercer._typing import Array
 from mercer.data.coding import code_array
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
-from mercer.matrices._base import Design
-from mercer.matrices._split import MixedDesign
-from mercer.matrices.categorical import Category, CodesDesign, category_places
+from mercer.matrices._base import Matrix
+from mercer.matrices._split import SplitMatrix
+from mercer.matrices.categorical import CategoricalMatrix, Category, category_places
 from mercer.matrices.coordinates import Coordinates, positive_weight_rows
-from mercer.matrices.dense import DenseDesign
-from mercer.matrices.encoded import Encoded, encoded_design, sparse_design
+from mercer.matrices.dense import DenseMatrix
+from mercer.matrices.encoded import Encoded, encoded_matrix, sparse_design
 
 
 def _counts_agree(terms: Terms) -> bool:
@@ -46,7 +46,7 @@ class Terms:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> _, terms = design_of(pa.table({"age": [31.0, 40.0, 28.0], "city": ["Ulm", "Bonn", "Ulm"]}))
+    >>> _, terms = matrix_of(pa.table({"age": [31.0, 40.0, 28.0], "city": ["Ulm", "Bonn", "Ulm"]}))
     >>> terms.names
     ('age', 'city[Ulm]')
     >>> terms.design(pa.table({"age": [50.0], "city": ["Bonn"]})).n_columns
@@ -67,7 +67,7 @@ class Terms:
         by_column = (self.categories[j].names if j in self.categories else (name,) for j, name in enumerate(columns))
         return tuple(name for names in by_column for name in names)
 
-    def design(self, data: Any) -> Design:
+    def design(self, data: Any) -> Matrix:
         """Return the design of new rows, in the same coordinates."""
         if isinstance(data, Encoded):
             if self.categories or data.shape[1] != self.n_columns:
@@ -75,7 +75,7 @@ class Terms:
                     f"X has {data.shape[1]} encoded columns, but the model was fitted to {self.n_columns}"
                     f"{', some of them categories' if self.categories else ''}; give the columns of the fit."
                 )
-            return encoded_design(data, self.coordinates)
+            return encoded_matrix(data, self.coordinates)
         table = data if isinstance(data, Table) else Table.of(data)
         if table.library == "scipy" and not self.categories and table.n_columns == self.n_columns:
             return sparse_design(table.native, self.coordinates)
@@ -83,19 +83,19 @@ class Terms:
         codes = ordered_map(lambda j: self.categories[j].codes(table.coded(positions[j])), self.categories)
         return _TableColumns(table, positions, self.categories, codes).design(self.coordinates)
 
-    def design_of_columns(self, columns: Any, labels: Sequence[Array]) -> Design:
+    def design_of_columns(self, columns: Any, labels: Sequence[Array]) -> Matrix:
         """Return the design of rows given as numbers, or a sparse matrix, and the labels of each category."""
         if sparse.issparse(columns):
             return sparse_design(columns, self.coordinates)
         if not self.categories:
-            return DenseDesign(columns, self.coordinates)
+            return DenseMatrix(columns, self.coordinates)
         codes = [
             category.codes(code_array(values))
             for category, values in zip(self.categories.values(), labels, strict=True)
         ]
         numbers, coded = _places(self.categories, self.n_columns)
-        return MixedDesign.of(
-            DenseDesign(columns, self.coordinates.at(numbers)) if len(numbers) else None,
+        return SplitMatrix.of(
+            DenseMatrix(columns, self.coordinates.at(numbers)) if len(numbers) else None,
             codes=_codes(self.categories, codes),
             places=(numbers, coded) if len(numbers) else (coded,),
             intercept=self.coordinates.intercept,
@@ -123,9 +123,9 @@ class Terms:
         return positions
 
 
-def design_of(
+def matrix_of(
     data: Any, *, intercept: bool = True, drop_first: bool = True, weight: Array | None = None
-) -> tuple[Design, Terms]:
+) -> tuple[Matrix, Terms]:
     """Return the design of a matrix or frame, and its terms.
 
     Numbers and booleans have one coefficient each, categories one for each level that occurs, in the order that their
@@ -145,12 +145,12 @@ def design_of(
 
     Returns
     -------
-    (Design, Terms)
+    (Matrix, Terms)
     """
     if isinstance(data, Encoded):
         rows = positive_weight_rows(data, weight)
-        known = None if rows is data else encoded_design(rows, None, intercept=intercept).coordinates
-        design = encoded_design(data, known, intercept=intercept)
+        known = None if rows is data else encoded_matrix(rows, None, intercept=intercept).coordinates
+        design = encoded_matrix(data, known, intercept=intercept)
         names = None if data.given_names is None else tuple(data.given_names)
         return design, Terms(data.shape[1], names, {}, design.coordinates)
     table = data if isinstance(data, Table) else Table.of(data)
@@ -191,28 +191,28 @@ class _TableColumns:
     def take(self, rows: Array) -> _TableColumns:
         return replace(self, table=self.table.take(rows), codes=[codes[rows] for codes in self.codes])
 
-    def design(self, known: Coordinates | None, *, intercept: bool = False) -> Design:
+    def design(self, known: Coordinates | None, *, intercept: bool = False) -> Matrix:
         """Return the design in known coordinates, or in coordinates chosen by the data."""
         intercept = intercept if known is None else known.intercept
         if not self.categories:
             X = self._numbers(self.positions)
-            return DenseDesign(X, Coordinates.of(X, intercept=intercept) if known is None else known)
+            return DenseMatrix(X, Coordinates.of(X, intercept=intercept) if known is None else known)
         numbers, codes = _places(self.categories, len(self.positions))
-        return MixedDesign.of(
+        return SplitMatrix.of(
             self._dense_part(numbers, known, intercept),
             codes=_codes(self.categories, self.codes),
             places=(numbers, codes) if len(numbers) else (codes,),
             intercept=intercept,
         )
 
-    def _dense_part(self, places: Array, known: Coordinates | None, intercept: bool) -> DenseDesign | None:
+    def _dense_part(self, places: Array, known: Coordinates | None, intercept: bool) -> DenseMatrix | None:
         if not len(places):
             return None
         X = self._numbers([position for j, position in enumerate(self.positions) if j not in self.categories])
         if known is None:
             chosen = Coordinates.of(X, intercept=intercept)
-            return DenseDesign(X, replace(chosen, intercept=False))
-        return DenseDesign(X, known.at(places))
+            return DenseMatrix(X, replace(chosen, intercept=False))
+        return DenseMatrix(X, known.at(places))
 
     def _numbers(self, positions: list[int]) -> Array:
         """Columns as a matrix: the matrix that holds the data, or else a copy."""
@@ -247,6 +247,8 @@ def with_categories(numbers: Coordinates, categories: Mapping[int, Category], n_
     return Coordinates(shift, scale, numbers.intercept)
 
 
-def _codes(categories: Mapping[int, Category], codes: list[Array]) -> CodesDesign:
+def _codes(categories: Mapping[int, Category], codes: list[Array]) -> CategoricalMatrix:
     drop_first = next(iter(categories.values())).drop_first
-    return CodesDesign.of(codes, [len(category.levels) for category in categories.values()], drop_first=drop_first)
+    return CategoricalMatrix.of(
+        codes, [len(category.levels) for category in categories.values()], drop_first=drop_first
+    )

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
-from mercer.matrices import CodesDesign, DenseDesign, Design, MixedDesign, SparseDesign
+from mercer.matrices import CategoricalMatrix, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
 from mercer.matrices.sparse import Entries
 from mercer.optim import _weighted_descent_loops as loops
 from mercer.optim._column_loops import squares_of_sparse
@@ -35,7 +35,7 @@ class DesignColumns:
 
     Parameters
     ----------
-    design : Design
+    design : Matrix
         The columns.
     exact : bool
         Whether to copy entries in float64, for designs whose columns are nearly dependent.
@@ -47,7 +47,7 @@ class DesignColumns:
 
     def __init__(
         self,
-        design: Design,
+        design: Matrix,
         *,
         exact: bool = False,
         many: int = MANY_STORED_ENTRIES,
@@ -55,7 +55,7 @@ class DesignColumns:
     ) -> None:
         self.n_rows, self.n_columns = design.n_rows, design.n_columns
         places = np.arange(len(design.coordinates.shift))
-        parts = design.placed_parts() if isinstance(design, MixedDesign) else [(design, places)]
+        parts = design.placed_parts() if isinstance(design, SplitMatrix) else [(design, places)]
         has_many = sum(map(_stored_entries, (part for part, _ in parts))) >= many
         #: type of stored entries, and of the numbers that a sweep keeps for each row
         self.dtype = np.dtype(np.float32 if has_many and not exact else np.float64)
@@ -63,7 +63,7 @@ class DesignColumns:
         self._part, self._place = np.zeros((2, self.n_columns), dtype=np.intp)
         for part, where in parts:
             self._add(_columns(part, self.dtype, serial), places[where])
-            if isinstance(part, SparseDesign) and part.coordinates.shifted:
+            if isinstance(part, SparseMatrix) and part.coordinates.shifted:
                 shifted = np.flatnonzero(part.coordinates.shift)
                 self._add(_shifted_columns(part, shifted), places[where][shifted])
         if design.coordinates.intercept:
@@ -116,11 +116,11 @@ class DesignColumns:
             out[which] = part.squares(places, h)
         return out
 
-    def times(self, ids: Array, d: Array) -> Array:
+    def matvec(self, ids: Array, d: Array) -> Array:
         """Return Σ d x."""
         rows = np.zeros(self.n_rows, dtype=self.dtype)
         for part, which, places in self._split(ids):
-            rows += part.times(places, d[which])
+            rows += part.matvec(places, d[which])
         return rows
 
     def products(self, ids: Array, rows: Array) -> Array:
@@ -132,7 +132,7 @@ class DesignColumns:
 
     def curved(self, ids: Array, h: Array, d: Array) -> Array:
         """Return Xᵀ diag(h) X d of these columns."""
-        rows = self.times(ids, d)
+        rows = self.matvec(ids, d)
         rows *= h
         return self.products(ids, rows)
 
@@ -166,7 +166,7 @@ class DensePart:
     def products(self, ids: Array, rows: Array) -> Array:
         return np.concatenate([tile @ rows for _, tile in self.gather_chunks(ids)])
 
-    def times(self, ids: Array, d: Array) -> Array:
+    def matvec(self, ids: Array, d: Array) -> Array:
         return np.asarray(self._columns.combination(ids, d[None])[0])
 
     def sweep(
@@ -222,7 +222,7 @@ class StoredPart:
         ordered_map(lambda block: loop(*self._entries, ids, rows, block.start, block.stop, out), self._blocks(ids))
         return out
 
-    def times(self, ids: Array, d: Array) -> Array:
+    def matvec(self, ids: Array, d: Array) -> Array:
         """Return Σ d x."""
 
         def of_block(block: slice) -> Array:
@@ -240,31 +240,31 @@ class StoredPart:
 Part = DensePart | StoredPart
 
 
-def _stored_entries(design: Design) -> int:
-    if isinstance(design, SparseDesign):
+def _stored_entries(design: Matrix) -> int:
+    if isinstance(design, SparseMatrix):
         return int(design.entries.indptr[design.stop] - design.entries.indptr[design.start])
-    return design.n_rows * len(design.cells.begins) if isinstance(design, CodesDesign) else 0
+    return design.n_rows * len(design.cells.begins) if isinstance(design, CategoricalMatrix) else 0
 
 
-def _columns(design: Design, dtype: Any, serial: int) -> Part:
+def _columns(design: Matrix, dtype: Any, serial: int) -> Part:
     coordinates = design.coordinates
-    if isinstance(design, DenseDesign):
+    if isinstance(design, DenseMatrix):
         X = design.X if design.X.dtype in (np.float32, np.float64) else design.X.astype(np.float64)
         return DensePart(DenseColumns(X, coordinates.shift, coordinates.scale))
-    if isinstance(design, SparseDesign):
+    if isinstance(design, SparseMatrix):
         return StoredPart(design.entries, design.start, design.n_rows, coordinates.scale, dtype, serial)
-    assert isinstance(design, CodesDesign)
+    assert isinstance(design, CategoricalMatrix)
     return StoredPart(_one_hot_entries(design), 0, design.n_rows, coordinates.scale, dtype, serial)
 
 
-def _shifted_columns(design: SparseDesign, ids: Array) -> DensePart:
+def _shifted_columns(design: SparseMatrix, ids: Array) -> DensePart:
     """Return the shifted columns of a sparse matrix as dense ones, since their zeros are shifted, too."""
     rows = sparse.csr_array(design.entries.for_scipy(), shape=(len(design.entries.indptr) - 1, design.n_columns))
     X = np.ascontiguousarray(rows[design.start : design.stop][:, ids].toarray(), dtype=np.float64)
     return DensePart(DenseColumns(X, design.coordinates.shift[ids], design.coordinates.scale[ids]))
 
 
-def _one_hot_entries(design: CodesDesign) -> Entries:
+def _one_hot_entries(design: CategoricalMatrix) -> Entries:
     """Return the entries of the one-hot columns of categories, in row order."""
     begins, first, members = design.cells
     cells = (design.cell_of_row[:, design.start : design.stop] + begins[:-1, None]).T.astype(np.int64)

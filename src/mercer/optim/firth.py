@@ -27,7 +27,7 @@ from mercer.engines.reducing import reduce
 from mercer.families import LOG, LOGIT, Bernoulli, Binomial, Poisson
 from mercer.families.multivariate import cholesky
 from mercer.families.response import Response
-from mercer.matrices import Design
+from mercer.matrices import Matrix
 from mercer.optim.certificate import LENGTH_TOLERANCE, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.curvature import Curvature
 from mercer.optim.newton import MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING
@@ -172,17 +172,17 @@ class JeffreysPrior:
     def empty(self) -> Self:
         return self.at(self.response, self.point, self.root)
 
-    def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
+    def update(self, design: Matrix, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
         tilt_at, pull, curvature = tilt_of(self.response), self.pull.copy(), self.curvature.copy()
         for rows in design.dense_blocks():
             tile = design.rows(rows).tile()
-            eta = tile.times(self.point)
+            eta = tile.matvec(self.point)
             if offset is not None:
                 eta += offset[rows]
             information = self.response.slopes(y[rows], eta, None if weight is None else weight[rows]).second
-            leverage = information * np.square(tile.times(self.root)).sum(axis=1)
+            leverage = information * np.square(tile.matvec(self.root)).sum(axis=1)
             tilt = tilt_at(eta)
-            pull += tile.transposed_times(leverage * tilt.value)
+            pull += tile.rmatvec(leverage * tilt.value)
             curvature += tile.gram(leverage * tilt.decrease)
         return replace(self, pull=pull, curvature=curvature)
 

@@ -14,7 +14,7 @@ import numpy as np
 from mercer._typing import Array
 from mercer.engines.reducing import reduce
 from mercer.families.losses import NO_WEIGHTS
-from mercer.matrices import Design
+from mercer.matrices import Matrix
 from mercer.optim import _online_loops as loops
 from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.curvature import Curvature
@@ -180,13 +180,13 @@ class ErrorSums:
     def empty(self) -> Self:
         return self.at(self.labelled, self.rule, self.w)
 
-    def update(self, design: Design, codes: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
+    def update(self, design: Matrix, codes: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
         gradient, tally, first = self.gradient.copy(), self.tally.copy(), self.labelled.first
         for rows, tile in design.tiles():
-            u = np.ascontiguousarray(tile.times(self.w))
+            u = np.ascontiguousarray(tile.matvec(self.w))
             each, error = NO_WEIGHTS if weight is None else weight[rows], np.empty_like(u)
             loops.errors_and_losses(self.rule.code, u, codes[rows], first, each, error, tally)
-            gradient += tile.transposed_times(error)
+            gradient += tile.rmatvec(error)
         return replace(self, gradient=gradient, tally=tally)
 
     def merge(self, other: Self) -> Self:

@@ -24,7 +24,7 @@ from mercer._errors import NonFiniteError
 from mercer._stored import floats, stored
 from mercer._threads import blas_for, ordered_stream
 from mercer._typing import Array
-from mercer.matrices import Coordinates, DenseDesign, Design, MixedDesign, Observations, SparseDesign
+from mercer.matrices import Coordinates, DenseMatrix, Matrix, Observations, SparseMatrix, SplitMatrix
 from mercer.matrices.sparse import Entries
 from mercer.optim import _online_loops as loops
 from mercer.optim.least_squares_rows import CONSTANT_SQUARES
@@ -194,7 +194,7 @@ class LabelledRows:
     def observations(self) -> Observations:
         """Return the rows as observations with unscaled columns: gradients are those of the user's weights."""
         plain = Coordinates.plain(self.n_columns, intercept=self.intercept)
-        design: Design = DenseDesign(self.X, plain) if self.entries is None else self._with_intercept(plain)
+        design: Matrix = DenseMatrix(self.X, plain) if self.entries is None else self._with_intercept(plain)
         return Observations(design, self.codes, self.weight)
 
     def unit_observations(self, unit: int) -> Observations:
@@ -202,12 +202,12 @@ class LabelledRows:
         y = (self.codes == self.first + unit).astype(float)
         at = self._coordinates
         return Observations(
-            DenseDesign(self.X, at) if self.entries is None else self._with_intercept(at), y, self.weight
+            DenseMatrix(self.X, at) if self.entries is None else self._with_intercept(at), y, self.weight
         )
 
-    def _with_intercept(self, coordinates: Coordinates) -> Design:
-        design = SparseDesign.within(self.X, replace(coordinates, intercept=False))
-        return MixedDesign.of(sparse=design, intercept=True) if self.intercept else design
+    def _with_intercept(self, coordinates: Coordinates) -> Matrix:
+        design = SparseMatrix.within(self.X, replace(coordinates, intercept=False))
+        return SplitMatrix.of(sparse=design, intercept=True) if self.intercept else design
 
     @cached_property
     def largest_row(self) -> float:
@@ -250,7 +250,7 @@ class LabelledRows:
     def _coordinates(self) -> Coordinates:
         if self.entries is None:
             return Coordinates.of(self.X, intercept=self.intercept)
-        return SparseDesign.of(self.X).coordinates
+        return SparseMatrix.of(self.X).coordinates
 
     def _standard(self, rows: slice, shift: Array, scale: Array) -> Any:
         block = self.X[rows]
@@ -276,7 +276,7 @@ def _squared(X: Any) -> Any:
     return squares
 
 
-def largest_eigenvalue(design: Design, weight: Array, *, max_gram: int = MAX_EIGENVALUE_GRAM) -> float:
+def largest_eigenvalue(design: Matrix, weight: Array, *, max_gram: int = MAX_EIGENVALUE_GRAM) -> float:
     """Return λmax(XᵀWX); for more than `max_gram` columns a close lower bound by power iterations."""
     with np.errstate(over="ignore", invalid="ignore"), blas_for(design.n_columns):
         if design.n_columns <= max_gram:
@@ -284,7 +284,7 @@ def largest_eigenvalue(design: Design, weight: Array, *, max_gram: int = MAX_EIG
             return float(np.linalg.eigvalsh(gram)[-1]) if np.isfinite(gram).all() else np.inf
         v, size = np.random.default_rng(0).standard_normal(design.n_columns), 0.0
         for _ in range(POWER_ITERATIONS):
-            v = design.transposed_times(weight * design.times(v / np.linalg.norm(v)))
+            v = design.rmatvec(weight * design.matvec(v / np.linalg.norm(v)))
             size = float(np.linalg.norm(v))
             if size == 0 or not np.isfinite(size):
                 break

@@ -31,7 +31,7 @@ from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.families import IDENTITY, Gaussian
 from mercer.families.multivariate import NEGLIGIBLE_COEFFICIENT
-from mercer.matrices import DenseDesign, Encoded, TensorDesign
+from mercer.matrices import DenseMatrix, Encoded, TensorMatrix
 from mercer.optim.certificate import Solution
 from mercer.optim.curvature import EPSILON
 from mercer.optim.krylov import conjugate_gradient
@@ -520,14 +520,14 @@ class WideLeastSquares:
             return None
         return np.asarray(self.root * centred * self.root.T)
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         """Return X w."""
         fitted = np.zeros_like(self.y)
         for columns, tile in self.tiles():
             fitted += tile @ w[columns]
         return fitted
 
-    def transposed_times(self, dual: Array) -> Array:
+    def rmatvec(self, dual: Array) -> Array:
         """Return Xᵀα."""
         return np.concatenate([tile.T @ dual for _, tile in self.tiles()])
 
@@ -556,9 +556,9 @@ def solve_by_kernel(wide: WideLeastSquares, alpha: Array) -> Solution | None:
         if factor is None:
             return None
         dual[:, alpha == strength] = factor.correction(wide.y[:, alpha == strength])
-    w = wide.transposed_times(dual)
+    w = wide.rmatvec(dual)
     # at the optimum alpha · α is the residual (lecture 1); the gradient is Xᵀ times the difference
-    left = lengths(wide.y - wide.times(w) - alpha * dual)
+    left = lengths(wide.y - wide.matvec(w) - alpha * dual)
     solution = wide.solution(w, left, np.zeros_like(left), "kernel of the rows, by Cholesky")
     return solution if solution.certificate.holds else None
 
@@ -719,7 +719,7 @@ class CentredProducts:
         root: Array = np.sqrt(np.concatenate([weight for _, _, weight in self.blocks]))
         return root[:, None]
 
-    def transposed_times(self, dual: Array) -> Array:
+    def rmatvec(self, dual: Array) -> Array:
         """Return Xᵀα."""
         heavy = self._root * dual
         parts = np.split(heavy, np.cumsum([len(weight) for _, _, weight in self.blocks])[:-1])
@@ -729,13 +729,13 @@ class CentredProducts:
 
     def kernel_times(self, dual: Array) -> Array:
         """Return X Xᵀα."""
-        w = self.transposed_times(dual)
+        w = self.rmatvec(dual)
         image = np.concatenate(ordered_map(lambda block: block[0] @ w, self.blocks))
         return np.asarray(self._root * (image - self.mean[0] @ w))
 
     def from_dual(self, solution: Solution) -> Solution:
         """Return the solution w = Xᵀα."""
-        return self.finish(Solution(self.transposed_times(solution.value), solution.certificate, solution.trace))
+        return self.finish(Solution(self.rmatvec(solution.value), solution.certificate, solution.trace))
 
     def finish(self, solution: Solution) -> Solution:
         """Return the solution with its intercept."""
@@ -831,7 +831,7 @@ class LinearSolution(Solution):
 def has_closed_form(problem: Problem) -> bool:
     """Return whether a problem has squared losses, one matrix, one strength for all coefficients and no prior means."""
     squares = isinstance(problem.response.family, Gaussian) and problem.response.link == IDENTITY
-    plain = isinstance(problem.observations.design, DenseDesign | TensorDesign)
+    plain = isinstance(problem.observations.design, DenseMatrix | TensorMatrix)
     if not (squares and plain and problem.strengths.smooth):
         return False
     strengths = _user_strengths(problem)
@@ -843,7 +843,7 @@ def solve_least_squares(problem: Problem) -> LinearSolution:
     """Solve a problem in closed form; the value has working coefficients."""
     y, weight, offset = problem.observations.y, problem.observations.weight, problem.observations.offset
     design = problem.observations.design
-    assert isinstance(design, DenseDesign | TensorDesign)
+    assert isinstance(design, DenseMatrix | TensorMatrix)
     rows = design_rows(design, (y if offset is None else y - offset)[:, None], weight)
     alpha = np.append(_user_strengths(problem), 0.0)[:1]
     solution = least_squares(rows, alpha, intercept=design.coordinates.intercept)

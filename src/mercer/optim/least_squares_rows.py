@@ -15,8 +15,8 @@ from mercer._typing import Array
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.engines.reducing import reduce
 from mercer.families.losses import as_weight
-from mercer.matrices import Coordinates, DenseDesign, Encoded, TensorDesign
-from mercer.matrices.encoded import CodePart, encoded_design
+from mercer.matrices import Coordinates, DenseMatrix, Encoded, TensorMatrix
+from mercer.matrices.encoded import CodePart, encoded_matrix
 from mercer.matrices.tensor import on_device
 from mercer.optim import _least_squares_loops as loops
 from mercer.stats.base import as_block, silence_infinities
@@ -217,7 +217,7 @@ class EncodedRows(EncodedBlocks):
 
     @silence_infinities
     def _sums(self) -> LeastSquaresSums:
-        design = encoded_design(self.X, None, intercept=True)
+        design = encoded_matrix(self.X, None, intercept=True)
         d, unit = self.shape[1], np.append(design.coordinates.scale, np.ones(1 + self.targets))
         weight = np.ones(len(self)) if self.weight is None else self.weight
         level = pilot(self.Y)
@@ -225,7 +225,7 @@ class EncodedRows(EncodedBlocks):
         heavy = weight[:, None] * y
         second = np.empty((len(unit), len(unit)))  # of [x, 1, y]
         second[: d + 1, : d + 1] = design.gram(weight)
-        second[: d + 1, d + 1 :] = design.transposed_times(heavy)
+        second[: d + 1, d + 1 :] = design.rmatvec(heavy)
         second[d + 1 :, : d + 1] = second[: d + 1, d + 1 :].T
         second[d + 1 :, d + 1 :] = heavy.T @ y
         second *= unit[:, None]
@@ -240,11 +240,11 @@ class EncodedRows(EncodedBlocks):
         if self._shifts_codes(shift):
             return super().gradient(shift, v)
         rows, d = self._positive_weight(), self.shape[1]
-        design = encoded_design(rows.X, Coordinates(shift[:d], np.ones(d), intercept=True))
-        left = rows.Y - shift[d:] - design.times(np.roll(v, -1, axis=0))
+        design = encoded_matrix(rows.X, Coordinates(shift[:d], np.ones(d), intercept=True))
+        left = rows.Y - shift[d:] - design.matvec(np.roll(v, -1, axis=0))
         if rows.weight is not None:
             left *= rows.weight[:, None]
-        slope = np.roll(design.transposed_times(left), 1, axis=0)
+        slope = np.roll(design.rmatvec(left), 1, axis=0)
         return slope, np.zeros_like(slope)
 
     def _shifts_codes(self, shift: Array) -> bool:
@@ -339,8 +339,8 @@ def tensor_rows(X: Any, Y: Array, weight: Array | None) -> LeastSquaresRows:
     return LeastSquaresRows(to_numpy(X), Y, weight)
 
 
-def design_rows(design: DenseDesign | TensorDesign, Y: Any, weight: Any) -> LeastSquaresRows:
+def design_rows(design: DenseMatrix | TensorMatrix, Y: Any, weight: Any) -> LeastSquaresRows:
     """Return rows for a design that is one matrix."""
-    if isinstance(design, DenseDesign):
+    if isinstance(design, DenseMatrix):
         return LeastSquaresRows(design.X, Y, weight)
     return tensor_rows(design.X, to_numpy(Y), None if weight is None else to_numpy(weight))

@@ -257,7 +257,7 @@ class WideSpectrum(RidgeSpectrum):
         errors[heavy] = kept
         X, Y = to_dense(self.rows.X[~heavy]), self.rows.Y[~heavy]
         for position, alpha in enumerate(alphas):
-            w = self.wide.transposed_times(residual[:, :, position] / alpha)
+            w = self.wide.rmatvec(residual[:, :, position] / alpha)
             with np.errstate(over="ignore", invalid="ignore"):
                 errors[~heavy, :, position] = Y - self.wide.mean[1] - (X - self.wide.mean[0]) @ w
         return errors

@@ -64,7 +64,7 @@ class Smooth(Protocol):
 class RowSlopes(NamedTuple):
     """Slope, observed and expected curvature of the loss of each row in memory at a point: arrays or tensors.
 
-    If the rows are a sample of a source, `problem` is that of the sample, and the source has `times` as many rows.
+    If the rows are a sample of a source, `problem` is that of the sample, and the source has `matvec` as many rows.
     """
 
     problem: Problem
@@ -102,7 +102,7 @@ class RowSlopes(NamedTuple):
     def product(self, v: Array) -> Array:
         """Return H v for the observed Hessian, which is not formed."""
         design, l2 = self.problem.observations.design, self.problem.strengths.l2
-        return np.asarray(self.times * (design.transposed_times(self.observed * design.times(v)) + l2 * v))
+        return np.asarray(self.times * (design.rmatvec(self.observed * design.matvec(v)) + l2 * v))
 
     def length(self, gradient: Array) -> tuple[float, Array] | None:
         """Return √(gᵀH⁻¹g) and H⁻¹g for the observed Hessian, formed and factorised.
@@ -282,7 +282,7 @@ class Problem:
             some: Any = self.observations.some(len(self.observations))
             return self.on(some).row_slopes(w)._replace(times=len(self.observations) / len(some))
         design, y, weight, offset = self.observations.batch(slice(None))
-        eta = design.times(w)
+        eta = design.matvec(w)
         eta = eta if offset is None else eta + offset
         _, first, expected = self.response.slopes(y, eta, weight)
         observed = expected
@@ -293,7 +293,7 @@ class Problem:
     def row_curvatures(self, w: Array) -> Any:
         """Return the curvature of the loss of each row in memory at `w`; the expected one if it may be negative."""
         design, y, weight, offset = self.observations.batch(slice(None))
-        eta = design.times(w)
+        eta = design.matvec(w)
         eta = eta if offset is None else eta + offset
         if self.is_convex and not self.exact_hessian:
             return self.response.curvature(y, eta, weight)
@@ -304,7 +304,7 @@ class Problem:
         if self.observations.streamed:
             return sampled_product(self, w)
         design, h = self.observations.design, self.row_curvatures(w)
-        return lambda v: design.transposed_times(h * design.times(v)) + self.strengths.l2 * v
+        return lambda v: design.rmatvec(h * design.matvec(v)) + self.strengths.l2 * v
 
     def gradient_of_rows(self, w: Array, X: Array, y: Array, weight: Array | None, offset: Array | None) -> Array:
         """Return the gradient for a few rows, given as a matrix, with their share of the penalty."""

@@ -29,7 +29,7 @@ from mercer._threads import blas_for, ordered_map, row_blocks
 from mercer._typing import Array
 from mercer.families import loss_loops
 from mercer.families.response import Response, Slopes
-from mercer.matrices import Design, Observations
+from mercer.matrices import Matrix, Observations
 from mercer.matrices.squares import column_squares
 from mercer.optim._proximal_columns import MANY_STORED_ENTRIES, DesignColumns
 from mercer.optim._working_sets import GramWorkingSet
@@ -202,7 +202,7 @@ class ProximalModel:
 
     Parameters
     ----------
-    design : Design
+    design : Matrix
         The columns.
     penalty : GapPenalty
         The penalty of their coefficients.
@@ -218,7 +218,7 @@ class ProximalModel:
 
     def __init__(
         self,
-        design: Design,
+        design: Matrix,
         penalty: GapPenalty,
         *,
         full_columns: int = FULL_MODEL_COLUMNS,
@@ -440,7 +440,7 @@ class ProximalDescent:
     def _evaluate(self, u: Array) -> ProximalPoint:
         offset = self._problem.observations.offset
         with blas_for(1), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            eta = self._design.times(self._mean + u)
+            eta = self._design.matvec(self._mean + u)
             if offset is not None:
                 eta += offset
             slopes = self._losses.slopes(eta)
@@ -460,7 +460,7 @@ class ProximalDescent:
     def _arrive(self, there: ProximalPoint) -> ProximalIterate:
         """Return the point with its slopes and the criteria of convergence."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            c = -self._design.transposed_times(there.slopes.first)
+            c = -self._design.rmatvec(there.slopes.first)
             unit = self._problem.unit(there.smooth)
             near = 0.5 * (self._tolerance * unit) ** 2  # ½ λ²
             if not self._losses.has_gap:
@@ -506,7 +506,7 @@ class ProximalDescent:
         """Return the slopes after the step of the unpenalised coefficients."""
         step = np.zeros(len(c))
         step[self._free] = move
-        return np.asarray(c - self._design.transposed_times(there.slopes.second * self._design.times(step)))
+        return np.asarray(c - self._design.rmatvec(there.slopes.second * self._design.matvec(step)))
 
     def _half_squared_subgradient(self, there: ProximalPoint, c: Array) -> float:
         """Return ½ gᵀD⁻¹g of the shortest subgradient, with D the diagonal of H."""

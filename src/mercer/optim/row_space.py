@@ -20,7 +20,7 @@ from mercer._errors import FitInterrupted
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.families.penalties import Strengths
-from mercer.matrices import Coordinates, DenseDesign, Observations
+from mercer.matrices import Coordinates, DenseMatrix, Observations
 from mercer.optim import newton
 from mercer.optim.certificate import Progress, Solution, gradient_certificate
 from mercer.optim.curvature import Curvature
@@ -87,7 +87,7 @@ def suits(problem: Any) -> bool:
     observations, (l1, l2, mean) = problem.observations, problem.strengths
     design = observations.design
     # codes and sparse matrices are multiplied faster as they are; tensors and sources are not copied to memory
-    if type(observations) is not Observations or not isinstance(design, DenseDesign) or l1.any() or mean.any():
+    if type(observations) is not Observations or not isinstance(design, DenseMatrix) or l1.any() or mean.any():
         return False
     columns, rows = design.n_columns, len(observations)
     if (
@@ -164,7 +164,7 @@ class _ReducedProblem:
         penalised = _count_penalised(problem)
         self._shape = (problem.observations.design.n_columns, -1)
         rank, free = space.rows.shape[1], self._shape[0] - penalised
-        design = DenseDesign(space.rows, Coordinates.plain(rank, intercept=bool(free)))
+        design = DenseMatrix(space.rows, Coordinates.plain(rank, intercept=bool(free)))
         self._strength = float(problem.strengths.l2[:penalised].max())
         strengths = Strengths.none(rank + free)
         strengths.l2[:rank] = self._strength

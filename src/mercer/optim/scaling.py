@@ -13,7 +13,7 @@ from scipy.linalg import lapack, solve_triangular
 from mercer._gpu import to_numpy
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.matrices import Design, Observations, TensorDesign
+from mercer.matrices import Matrix, Observations, TensorMatrix
 from mercer.matrices.observations import ObservedBatch
 from mercer.matrices.squares import column_squares
 from mercer.optim.certificate import Solution
@@ -81,12 +81,12 @@ class DiagonalScaling(Scaling):
     mean: Array | None
 
     @classmethod
-    def of(cls, design: Design, h: Array, l2: Array) -> Self:
+    def of(cls, design: Matrix, h: Array, l2: Array) -> Self:
         """Compute the diagonal of Xᵀ diag(h) X + diag(l2) for centred columns."""
         squares = column_squares(design, h)
         if not design.coordinates.intercept:
             return cls(inverse_root(squares + l2), None)
-        sums = design.transposed_times(h)
+        sums = design.rmatvec(h)
         mean = sums[:-1] / sums[-1]
         squares[:-1] = np.maximum(squares[:-1] - mean * sums[:-1], LEAST_SPREAD**2 * squares[:-1])
         return cls(inverse_root(squares + l2), mean)
@@ -118,11 +118,11 @@ class WoodburyScaling(Scaling):
     mean: Array | None
 
     @classmethod
-    def of(cls, design: Design, h: Array, l2: Array) -> Self | None:
+    def of(cls, design: Matrix, h: Array, l2: Array) -> Self | None:
         """Factorise Xᵀ diag(h) X + diag(l2); None for a tensor, or if the penalty is too small for digits to remain."""
         apart = bool(design.coordinates.intercept) and l2[-1] == 0
         penalised = l2[:-1] if apart else l2
-        if isinstance(design, TensorDesign) or not (penalised > 0).all() or not h.sum() > 0:
+        if isinstance(design, TensorMatrix) or not (penalised > 0).all() or not h.sum() > 0:
             return None
         X = design.dense()[:, : len(penalised)]
         with blas_for(len(X)):
@@ -215,7 +215,7 @@ def choose_scaling(problem: Problem, w: Array, *, max_factorised: int = MAX_FACT
 
 def woodbury_scaling(problem: Problem, w: Array) -> WoodburyScaling | None:
     """Return the scaling by the whole Hessian at `w` for fewer rows than columns, without forming it."""
-    if problem.observations.streamed or isinstance(problem.observations.design, TensorDesign):
+    if problem.observations.streamed or isinstance(problem.observations.design, TensorMatrix):
         return None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return WoodburyScaling.of(problem.observations.design, problem.row_curvatures(w), problem.strengths.l2)

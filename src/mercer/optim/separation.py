@@ -35,7 +35,7 @@ from mercer._errors import NonFiniteError, TooManyColumnsError
 from mercer._stored import flags, floats, stored
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.matrices import Design, Observations
+from mercer.matrices import Matrix, Observations
 from mercer.optim.certificate import Certificate
 from mercer.optim.curvature import FLAT_DIRECTION
 from mercer.report.wording import format_count
@@ -56,7 +56,7 @@ def check_finite_sums(values: Array) -> Array:
 class Cone(ABC):
     """Inequalities a_i · δ ≥ 0, with a_i made from the rows of a design."""
 
-    design: Design
+    design: Matrix
     #: mask of the rows of the design with positive weight
     counted: Array
 
@@ -70,11 +70,11 @@ class Cone(ABC):
         """Return the mask of the a_i that have an inequality."""
 
     @abstractmethod
-    def times(self, direction: Array) -> Array:
+    def matvec(self, direction: Array) -> Array:
         """Return a_i · δ for all i."""
 
     @abstractmethod
-    def transposed_times(self, multipliers: Array) -> Array:
+    def rmatvec(self, multipliers: Array) -> Array:
         """Return Σ multiplier_i a_i."""
 
     @abstractmethod
@@ -90,7 +90,7 @@ class Cone(ABC):
 class SignedCone(Cone):
     """Inequalities for a_i = sign_i x_i; a row with sign 0 has none."""
 
-    design: Design
+    design: Matrix
     sign: Array
     counted: Array
 
@@ -101,11 +101,11 @@ class SignedCone(Cone):
     def counts(self) -> Array:
         return np.asarray(self.sign != 0)
 
-    def times(self, direction: Array) -> Array:
-        return np.asarray(self.sign * self.design.times(direction))
+    def matvec(self, direction: Array) -> Array:
+        return np.asarray(self.sign * self.design.matvec(direction))
 
-    def transposed_times(self, multipliers: Array) -> Array:
-        return self.design.transposed_times(self.sign * multipliers)
+    def rmatvec(self, multipliers: Array) -> Array:
+        return self.design.rmatvec(self.sign * multipliers)
 
     def take(self, rows: Array) -> Array:
         return self.sign[rows, None] * self.design.take(rows).dense()
@@ -118,7 +118,7 @@ class SignedCone(Cone):
 class ClassCone(Cone):
     """Inequalities for a_ik · δ = x_i · (δ_c − δ_k), for row i of class c and every other class k, in row order."""
 
-    design: Design
+    design: Matrix
     codes: Array
     classes: int
     counted: Array
@@ -131,14 +131,14 @@ class ClassCone(Cone):
         others = self.codes[:, None] != np.arange(self.classes)
         return np.asarray((others & self.counted[:, None]).ravel())
 
-    def times(self, direction: Array) -> Array:
-        eta = self.design.times(np.ascontiguousarray(direction))
+    def matvec(self, direction: Array) -> Array:
+        eta = self.design.matvec(np.ascontiguousarray(direction))
         return np.asarray((eta[np.arange(len(eta)), self.codes][:, None] - eta).ravel())
 
-    def transposed_times(self, multipliers: Array) -> Array:
+    def rmatvec(self, multipliers: Array) -> Array:
         each = -multipliers.reshape(-1, self.classes)
         each[np.arange(len(each)), self.codes] -= each.sum(axis=1)
-        return self.design.transposed_times(each)
+        return self.design.rmatvec(each)
 
     def take(self, rows: Array) -> Array:
         row, other = np.divmod(rows, self.classes)
@@ -163,7 +163,7 @@ class InvariantDirections:
     complement: Array | None = None
 
     @classmethod
-    def of(cls, design: Design, rows: Array) -> Self:
+    def of(cls, design: Matrix, rows: Array) -> Self:
         """Find these directions for the rows of a mask."""
         flat = FLAT_DIRECTION * design.n_columns
         if np.count_nonzero(rows) < design.n_columns:  # XᵀX and its eigenvectors would take the cube of the columns
@@ -288,11 +288,11 @@ def bernoulli(observations: Observations, *, max_numbers: int = MAX_PROGRAMME_EN
 
     Examples
     --------
-    >>> from mercer.matrices import DenseDesign
+    >>> from mercer.matrices import DenseMatrix
     >>> x = np.array([[1.0], [2.0], [3.0], [4.0]])
-    >>> bernoulli(Observations(DenseDesign.of(x), np.array([0.0, 0.0, 1.0, 1.0]))).limits
+    >>> bernoulli(Observations(DenseMatrix.of(x), np.array([0.0, 0.0, 1.0, 1.0]))).limits
     array([ inf, -inf])
-    >>> bernoulli(Observations(DenseDesign.of(x), np.array([0.0, 1.0, 0.0, 1.0]))).kind
+    >>> bernoulli(Observations(DenseMatrix.of(x), np.array([0.0, 1.0, 0.0, 1.0]))).kind
     'none'
     """
     y = observations.y
@@ -394,7 +394,7 @@ class _SeparationSearch:
 
     def _follow(self, step: Array) -> None:
         """Add a direction to a multiple of those before, which is so large that rows they separate stay separated."""
-        slack = self._cone.times(step)
+        slack = self._cone.matvec(step)
         turned = (self._slack > 0) & (slack < 0)
         before = 1 + np.max(-slack[turned] / self._slack[turned], initial=0.0)
         self._slack = before * self._slack + np.where(np.abs(slack) <= ZERO_SLACK, 0.0, slack)
@@ -404,7 +404,7 @@ class _SeparationSearch:
     def _find_direction(self) -> Array | None:
         """Return a direction that separates some of the remaining rows and puts none on the wrong side, or None."""
         left = np.flatnonzero(self._left)
-        gain = check_finite_sums(self._reduced(self._cone.transposed_times(self._left.astype(float))))
+        gain = check_finite_sums(self._reduced(self._cone.rmatvec(self._left.astype(float))))
         unit = np.abs(gain).max(initial=0.0)
         if unit <= GAIN_ROUNDING * len(left):
             self._multipliers[left] = 1.0
@@ -415,7 +415,7 @@ class _SeparationSearch:
         while True:
             solution, multipliers = maximise(gain / unit, self._taken(rows))
             direction = self._expanded(solution)
-            slack = self._cone.times(direction)[left]
+            slack = self._cone.matvec(direction)[left]
             # the gain may be a sum of negligible gains of many rows
             if gain @ solution <= ZERO_SLACK * unit or slack.max() <= ZERO_SLACK:
                 self._multipliers[left] = 1.0
@@ -438,7 +438,7 @@ class _SeparationSearch:
         if not (np.isfinite(solution).all() and solution.any()):
             return None
         direction = self._expanded(solution / np.abs(solution).max())
-        return direction if self._cone.times(direction)[left].min() > ZERO_SLACK else None
+        return direction if self._cone.matvec(direction)[left].min() > ZERO_SLACK else None
 
     def _most_violated(self, slack: Array, left: Array) -> Array:
         """Return the rows that lie farthest on the wrong side."""
@@ -496,7 +496,7 @@ class _SeparationSearch:
         if not self._left.any():
             sentence = "rows on the wrong side of a hyperplane that has each of the others strictly on its side"
             return Certificate("separation", float(wrong), 0.0, sentence)
-        rest = self._reduced(self._cone.transposed_times(self._multipliers))
+        rest = self._reduced(self._cone.rmatvec(self._multipliers))
         value = float(np.abs(rest).max(initial=0.0) / self._multipliers.sum())
         sentence = (
             f"distance of {format_count(int(self._left.sum()), 'row')} from balancing under positive weights, "

@@ -196,7 +196,7 @@ def _descend_from_saddle(problem: Problem, w: Array) -> Array | None:
     rows = rows.in_memory()
     here, expected = evaluate(problem, w, GRADIENT), np.diagonal(evaluate(problem, w, HESSIAN).hessian)
     scale = np.where(expected > 0, np.where(expected > 0, expected, 1.0) ** -0.5, 0.0)
-    eta = rows.design.times(w)
+    eta = rows.design.matvec(w)
     eta = eta if rows.offset is None else eta + rows.offset
     hessian = rows.design.gram(problem.response.curvature(rows.y, eta, rows.weight)) + np.diag(problem.strengths.l2)
     hessian = hessian * scale * scale[:, None]

@@ -147,16 +147,16 @@ class SoftmaxProblem:
         if self.observations.streamed:
             return sampled_product(self, v)
         design, _, weight, offset = self.observations.batch(slice(None))
-        eta, axes = design.times(self.matrix(v)), self.axes
+        eta, axes = design.matvec(self.matrix(v)), self.axes
         every = self.response.probabilities(eta if offset is None else eta + offset)
         p = every[:, [k for k in range(self.response.levels) if k != self.response.reference]]
         weighted = p if weight is None else weight[:, None] * p
 
         def times(u: Array) -> Array:
             V = u.reshape(-1, axes.shape[1])
-            moved = design.times(np.ascontiguousarray(V @ axes.T))
+            moved = design.matvec(np.ascontiguousarray(V @ axes.T))
             bent = weighted * (moved - (p * moved).sum(axis=1, keepdims=True))
-            return np.asarray(design.transposed_times(bent) @ axes + self.strengths.l2[:, None] * V).ravel()
+            return np.asarray(design.rmatvec(bent) @ axes + self.strengths.l2[:, None] * V).ravel()
 
         return times
 

@@ -156,7 +156,7 @@ class _SoftmaxSearch:
     def _length_by_diagonal(self) -> float:
         """Return the length by the diagonal of the Hessian, as if columns were uncorrelated."""
         design, _, weight, offset = self._problem.observations.batch(slice(None))
-        eta = design.times(self.here.W)
+        eta = design.matvec(self.here.W)
         p = self._problem.response.probabilities(eta if offset is None else eta + offset)
         h = p * (1 - p) * (1.0 if weight is None else weight[:, None])
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -12,7 +12,7 @@ from mercer._stored import reals, stored
 from mercer._typing import Array
 from mercer.families import Poisson
 from mercer.families.response import Response
-from mercer.matrices import Design
+from mercer.matrices import Matrix
 
 
 @stored(point=reals())
@@ -36,8 +36,8 @@ class Goodness:
     def empty(self) -> Self:
         return type(self)(self.response, self.point)
 
-    def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
-        eta = to_numpy(design.times(self.point))
+    def update(self, design: Matrix, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
+        eta = to_numpy(design.matvec(self.point))
         if offset is not None:
             eta += offset
         loss, first, second = self.response.slopes(y, eta, weight)

@@ -13,7 +13,7 @@ from mercer._typing import Array
 from mercer.families.loss_loops import BernoulliLogit
 from mercer.families.losses import as_vector, as_weight
 from mercer.families.response import Response, SoftmaxResponse
-from mercer.matrices import DenseDesign, Design, TensorDesign, Tile
+from mercer.matrices import DenseMatrix, Matrix, TensorMatrix, Tile
 from mercer.matrices.dense import is_for_loops
 from mercer.matrices.observations import OnePass
 from mercer.matrices.tensor import TensorTile
@@ -69,9 +69,9 @@ class QuadraticExpansion(LossExpansion):
 
     Examples
     --------
-    >>> from mercer.matrices import DenseDesign
+    >>> from mercer.matrices import DenseMatrix
     >>> from mercer.families import IDENTITY, Gaussian
-    >>> design = DenseDesign.of(np.array([[1.0], [2.0]]), intercept=False)
+    >>> design = DenseMatrix.of(np.array([[1.0], [2.0]]), intercept=False)
     >>> point = design.coordinates.from_user(np.array([1.0]))
     >>> float(QuadraticExpansion.at(Response(Gaussian(), IDENTITY), point).update(design, np.array([1.0, 4.0])).loss)
     2.0
@@ -80,17 +80,17 @@ class QuadraticExpansion(LossExpansion):
     response: Response
 
     @silence_infinities
-    def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
-        design.refuse_other_length(self.point)
+    def update(self, design: Matrix, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
+        design.check_length(self.point)
         if self.order == HESSIAN:
-            design.refuse_wide_gram()
-        if isinstance(design, TensorDesign):
+            design.check_gram_columns()
+        if isinstance(design, TensorMatrix):
             return self._update_tensors(design, y, weight, offset)
         if (updated := self._in_one_pass(design, y, weight, offset)) is not None:
             return updated
         loss, gradients, hessians = self.loss, _ExpansionSum(), _ExpansionSum()
         for rows, tile in design.tiles():
-            eta = tile.times(self.point)
+            eta = tile.matvec(self.point)
             if offset is not None:
                 eta += offset[rows]
             of_rows = None if weight is None else weight[rows]
@@ -99,30 +99,30 @@ class QuadraticExpansion(LossExpansion):
                 continue
             slopes = self.response.slopes(y[rows], eta, of_rows)
             loss += slopes.loss
-            gradients.add(tile.transposed_times(slopes.first))
+            gradients.add(tile.rmatvec(slopes.first))
             if self.order == HESSIAN:
                 hessians.add(tile.gram(slopes.second))
         return replace(self, loss=loss, gradient=gradients.plus(self.gradient), hessian=hessians.plus(self.hessian))
 
-    def _update_tensors(self, design: TensorDesign, y: Any, weight: Any, offset: Any) -> Self:
+    def _update_tensors(self, design: TensorMatrix, y: Any, weight: Any, offset: Any) -> Self:
         """Add rows of tensors, which are read once, or twice if slopes need their own pass; once more for a Hessian."""
         logistic = isinstance(self.response.lower(), BernoulliLogit) and offset is None
         if logistic and self.order == GRADIENT and design.in_one_pass:  # pragma: no cover – only on a card
             loss, gradient = design.logistic(self.point, y, weight)
             if np.isfinite(loss):
                 return replace(self, loss=self.loss + loss, gradient=self.gradient + gradient)
-        eta = design.times(self.point)
+        eta = design.matvec(self.point)
         slopes = self.response.slopes(y, eta if offset is None else eta + offset, weight)
         if self.order == LOSS:
             return replace(self, loss=self.loss + slopes.loss)
-        gradient = self.gradient + design.transposed_times(slopes.first)
+        gradient = self.gradient + design.rmatvec(slopes.first)
         hessian = self.hessian + design.gram(slopes.second) if self.order == HESSIAN else self.hessian
         return replace(self, loss=self.loss + slopes.loss, gradient=gradient, hessian=hessian)
 
-    def _in_one_pass(self, design: Design, y: Array, weight: Array | None, offset: Array | None) -> Self | None:
+    def _in_one_pass(self, design: Matrix, y: Array, weight: Array | None, offset: Array | None) -> Self | None:
         """Compute all sums by a compiled loop; return None if there is none, or if the loss is not finite."""
         lowered = self.response.lower()
-        if lowered is None or not isinstance(design, DenseDesign):
+        if lowered is None or not isinstance(design, DenseMatrix):
             return None
         if self.order == HESSIAN and is_for_loops(design):
             return self._newton(lowered, design, y, weight, offset)
@@ -137,11 +137,11 @@ class QuadraticExpansion(LossExpansion):
         loss, slopes = loops.loss_and_gradient(lowered, rows.X, coefficients, float(level), *arrays)
         if not np.isfinite(loss):
             return None
-        gradient = rows.transposed_times(total, np.asarray(slopes))
+        gradient = rows.rmatvec(total, np.asarray(slopes))
         return replace(self, loss=self.loss + loss, gradient=self.gradient + gradient)
 
     def _newton(
-        self, lowered: Any, design: DenseDesign, y: Array, weight: Array | None, offset: Array | None
+        self, lowered: Any, design: DenseMatrix, y: Array, weight: Array | None, offset: Array | None
     ) -> Self | None:
         p, working = len(self.point), design.coordinates
         width = padded(len(working.shift) + 1)
@@ -186,8 +186,8 @@ class SoftmaxExpansion(LossExpansion):
 
     Examples
     --------
-    >>> from mercer.matrices import DenseDesign
-    >>> design = DenseDesign.of(np.array([[1.0], [2.0], [3.0]]))
+    >>> from mercer.matrices import DenseMatrix
+    >>> design = DenseMatrix.of(np.array([[1.0], [2.0], [3.0]]))
     >>> sums = SoftmaxExpansion.at(SoftmaxResponse(3), np.zeros((2, 3))).update(design, np.array([0, 1, 2]))
     >>> round(float(sums.loss / np.log(3)), 12)
     3.0
@@ -196,7 +196,7 @@ class SoftmaxExpansion(LossExpansion):
     response: SoftmaxResponse
 
     @silence_infinities
-    def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
+    def update(self, design: Matrix, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
         if self.order == GRADIENT and offset is None and (rows := OnePass.of(design)) is not None:
             return self._in_one_pass(rows, y, weight)
         return self._by_tiles(design, y, weight, offset)
@@ -209,13 +209,13 @@ class SoftmaxExpansion(LossExpansion):
         implied = self.response.reference is not None
         codes, weights = self.response.columns_of(y), as_weight(weight)
         loss, sums = loops_softmax_quadratic.loss_and_gradient(rows.X, W, level, codes, weights, implied, total)
-        gradient = rows.transposed_times(total[:k, :d].T, sums)
+        gradient = rows.rmatvec(total[:k, :d].T, sums)
         return replace(self, loss=self.loss + loss, gradient=self.gradient + gradient)
 
-    def _by_tiles(self, design: Design, y: Array, weight: Array | None, offset: Array | None) -> Self:
+    def _by_tiles(self, design: Matrix, y: Array, weight: Array | None, offset: Array | None) -> Self:
         loss, gradient, hessian = self.loss, self.gradient.copy(), self.hessian.copy()
         for rows, tile in design.tiles():
-            eta = tile.times(self.point)
+            eta = tile.matvec(self.point)
             if offset is not None:
                 eta += offset[rows]
             of_rows = None if weight is None else weight[rows]
@@ -227,7 +227,7 @@ class SoftmaxExpansion(LossExpansion):
             else:
                 more, slopes = self.response.slopes(y[rows], eta, of_rows)
                 loss += more
-                gradient += tile.transposed_times(slopes)
+                gradient += tile.rmatvec(slopes)
         return replace(self, loss=loss, gradient=gradient, hessian=hessian)
 
     def _curvature(self, tile: Tile, eta: Array, weight: Array | None) -> Array:

@@ -43,13 +43,13 @@ class FeatureComparison:
     #: subtracted from rows in the fit, where only the intercept depends on it
     centre: Array | None = None
 
-    def times(self, X: Any, v: Array) -> Array:
+    def matvec(self, X: Any, v: Array) -> Array:
         """Return ψ(X) W; v, the coefficients of the support vectors, is already contained in W."""
         if isinstance(self.kernel, Linear):
             return np.asarray(X @ self.columns())
         if isinstance(self.map, NystroemMap):
             # in float64: coefficients of landmarks that are near each other are large, and cancel
-            return Gram(self.kernel, X, self.map.landmarks).times(self._landmark_coefficients)
+            return Gram(self.kernel, X, self.map.landmarks).matvec(self._landmark_coefficients)
         blocks = row_blocks(count(X), PREDICTION_BLOCK)
         return np.concatenate([self.map(X[rows]) @ self.weights for rows in blocks])
 

@@ -352,7 +352,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         comparison = self._comparison
         if not isinstance(comparison, ByKernel | FeatureComparison) or comparison.centre is None:
             return intercepts
-        return np.asarray(intercepts - comparison.times(comparison.centre[None, :], self._columns())[0])
+        return np.asarray(intercepts - comparison.matvec(comparison.centre[None, :], self._columns())[0])
 
     def _solve(self, problems: Iterable[tuple[BoxProblem, Array | None]]) -> Machines:
         """Solve each problem from its start with the limits that the parameters set."""
@@ -426,7 +426,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         self._check_counts()
         if not len(columns):
             return np.tile(self._intercept_, (count(X), 1))
-        return np.asarray(self._comparison.times(X, columns) + self._intercept_)
+        return np.asarray(self._comparison.matvec(X, columns) + self._intercept_)
 
     def _check_counts(self) -> None:
         support = self.support_vectors_

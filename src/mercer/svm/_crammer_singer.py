@@ -114,8 +114,8 @@ class CrammerSingerDescent(SweepDescent):
         super().__init__(rows.n_rows, rows.stored, gap, most_sweeps, seed)
 
     def _evaluate(self) -> MarginObjectives:
-        self.w = self._rows.transposed_times(self.beta)
-        scores = self._rows.times(self.w)
+        self.w = self._rows.rmatvec(self.beta)
+        scores = self._rows.matvec(self.w)
         own = scores[np.arange(len(scores)), self._codes]
         scores += 1.0
         scores[np.arange(len(scores)), self._codes] -= 1.0
@@ -127,7 +127,7 @@ class CrammerSingerDescent(SweepDescent):
 
     def _rounding(self) -> float:
         losses = ClassLosses(self._codes, self._weight, self.beta.shape[1])
-        return estimate_rounding(self._rows, losses, self.w, self._rows.times(self.w), self.beta, 0.0)
+        return estimate_rounding(self._rows, losses, self.w, self._rows.matvec(self.w), self.beta, 0.0)
 
     def _sweep(self, seed: int) -> float:
         rows, state = self._rows, (self._order, seed, self.beta, self.w)

@@ -120,12 +120,12 @@ class DualDescent(SweepDescent):
 
     def _evaluate(self) -> MarginObjectives:
         self._active, self._limit = len(self._order), np.inf
-        self.w = self._rows.transposed_times(self.beta)
-        loss, away = self._losses.measure(self._rows.times(self.w), self.beta)
+        self.w = self._rows.rmatvec(self.beta)
+        loss, away = self._losses.measure(self._rows.matvec(self.w), self.beta)
         return MarginObjectives(0.5 * float(self.w @ self.w) + loss, away)
 
     def _rounding(self) -> float:
-        return estimate_rounding(self._rows, self._losses, self.w, self._rows.times(self.w), self.beta, 0.0)
+        return estimate_rounding(self._rows, self._losses, self.w, self._rows.matvec(self.w), self.beta, 0.0)
 
     def _sweep(self, seed: int) -> float:
         rows, state = self._rows, (self._order, self._active, seed, self._limit, self.beta, self.w)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._typing import Array
-from mercer.matrices import Coordinates, DenseDesign, Design, SparseDesign
+from mercer.matrices import Coordinates, DenseMatrix, Matrix, SparseMatrix
 from mercer.matrices.sparse import Entries
 from mercer.matrices.squares import column_squares
 from mercer.optim.curvature import Curvature
@@ -57,23 +57,23 @@ class HingeColumns:
     def n_columns(self) -> int:
         return int(self.X.shape[1])
 
-    def select(self, rows: Array, columns: Array) -> Design:
+    def select(self, rows: Array, columns: Array) -> Matrix:
         """Return some columns of some rows."""
         part = self.X[:, columns]
         plain = Coordinates.plain(len(columns), intercept=False)
         if isinstance(part, np.ndarray):
-            return DenseDesign(np.ascontiguousarray(part[rows]), plain)
-        return SparseDesign.within(part.tocsr()[rows], plain)
+            return DenseMatrix(np.ascontiguousarray(part[rows]), plain)
+        return SparseMatrix.within(part.tocsr()[rows], plain)
 
 
-def _newton_direction(X: Design, h: Array, slopes: Array, damping: Array | None, max_factorized: int) -> Array:
+def _newton_direction(X: Matrix, h: Array, slopes: Array, damping: Array | None, max_factorized: int) -> Array:
     """Return −(Xᵀ diag(h) X + diag(damping))⁻¹ times the slopes."""
     if damping is None and X.n_columns <= max_factorized:
         return -Curvature.of(X.gram(h)).solve(slopes)
     ridge = np.zeros(X.n_columns) if damping is None else damping
     scale = np.maximum(column_squares(X, h) + ridge, np.finfo(float).tiny)
     found = conjugate_gradient(
-        lambda v: X.transposed_times(h * X.times(v)) + ridge * v,
+        lambda v: X.rmatvec(h * X.matvec(v)) + ridge * v,
         -slopes,
         precondition=lambda r: r / scale,
         tolerance=JOINT_STEP_RESIDUAL,
@@ -141,7 +141,7 @@ class HingeLasso(SweepDescent):
         if not (len(face) and len(rows)) or (damped and not self._damping_helps):
             return False
         X, h, w = self._columns.select(rows, face), 2 * self._weight[rows], self.w[face]
-        slopes = X.transposed_times(h * (self._eta[rows] - self._y[rows])) + np.sign(w)
+        slopes = X.rmatvec(h * (self._eta[rows] - self._y[rows])) + np.sign(w)
         damping = FACE_DAMPING / np.abs(w) if damped else None
         direction = _newton_direction(X, h, slopes, damping, self._max_factorized)
         before = self._objective(self.w, self._eta)

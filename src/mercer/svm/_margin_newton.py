@@ -113,8 +113,8 @@ class MarginNewton:
         self._aim = min(self._required, SMALL_GAP) if rows.n_rows * rows.n_columns <= SMALL_SIZE else self._required
         self._width, self._most = losses.width, losses.most
         self._centre = np.zeros((rows.n_rows, *losses.many)) if start is None else start
-        w = np.zeros((rows.n_columns, *losses.many)) if start is None else rows.transposed_times(start)
-        eta = np.zeros(self._centre.shape) if start is None else rows.times(w)
+        w = np.zeros((rows.n_columns, *losses.many)) if start is None else rows.rmatvec(start)
+        eta = np.zeros(self._centre.shape) if start is None else rows.matvec(w)
         self.point = self._evaluate(w, eta, self._respond(eta))
         self._nearest = self.objectives.gap
         self.n_iter, self._idle_steps = 0, 0
@@ -130,7 +130,7 @@ class MarginNewton:
         return self._losses.respond(eta, self._centre, hold)
 
     def _evaluate(self, w: Array, eta: Array, response: LossResponse) -> NewtonPoint:
-        gradient = w - self._rows.transposed_times(response.beta)
+        gradient = w - self._rows.rmatvec(response.beta)
         penalty = half_square(w)
         objectives = MarginObjectives(penalty + response.loss, half_square(gradient) + response.away)
         return NewtonPoint(w, eta, response, gradient, penalty + response.held, objectives)
@@ -161,12 +161,12 @@ class MarginNewton:
         """Evaluate the same point with sharper corners around its β, and without the rounding of many steps."""
         self._width *= WIDTH_RATIO
         self._centre = point.response.beta
-        eta = self._rows.times(point.w)
+        eta = self._rows.matvec(point.w)
         return self._evaluate(point.w, eta, self._respond(eta))
 
     def _search_along(self, point: NewtonPoint, direction: Array) -> NewtonPoint:
         """Return the point along a direction; the step is halved until the rounded objective falls sufficiently."""
-        along, slope = self._rows.times(direction), float(np.vdot(point.gradient, direction))
+        along, slope = self._rows.matvec(direction), float(np.vdot(point.gradient, direction))
         for halvings in range(MAX_NEWTON_STEP_HALVINGS):
             length = 0.5**halvings
             w, eta = point.w + length * direction, point.eta + length * along
@@ -187,8 +187,8 @@ class MarginNewton:
         if rows.n_rows < rows.n_columns:  # by Woodbury's identity, in the space of the rows
             between = rows.outer()
             between[np.diag_indices(len(between))] += 1.0 / h
-            inner = Curvature.of(between).solve(rows.times(point.gradient))
-            return rows.transposed_times(inner) - point.gradient
+            inner = Curvature.of(between).solve(rows.matvec(point.gradient))
+            return rows.rmatvec(inner) - point.gradient
         hessian = rows.gram(h)
         hessian[np.diag_indices(len(hessian))] += 1.0
         return newton_step(hessian, point.gradient)
@@ -198,7 +198,7 @@ class MarginNewton:
         bend = 1.0 + rows.column_squares(h)
         portion = min(NEWTON_STEP_RESIDUAL, point.objectives.share**0.25)
         return newton_direction(
-            lambda v, _: v + rows.transposed_times(h * rows.times(v)),
+            lambda v, _: v + rows.rmatvec(h * rows.matvec(v)),
             lambda r: np.asarray(r / bend),
             -point.gradient,
             tolerance=lambda length: portion,

@@ -22,7 +22,7 @@ import numpy as np
 
 from mercer._threads import blas_for, ordered_map
 from mercer._typing import Array
-from mercer.matrices import Coordinates, DenseDesign, Design, MixedDesign, SparseDesign
+from mercer.matrices import Coordinates, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
 from mercer.matrices.sparse import Entries
 from mercer.matrices.squares import column_squares
 from mercer.optim.certificate import Solution
@@ -97,32 +97,32 @@ class MarginRows:
         return np.column_stack([self.X, np.full(self.n_rows, self.constant)])
 
     @cached_property
-    def design(self) -> Design:
+    def design(self) -> Matrix:
         """Return the rows as a design without shift or scale, since the intercept is penalised."""
         if isinstance(self.X, np.ndarray):
-            return DenseDesign(self.X, Coordinates.plain(self.X.shape[1], intercept=True))
-        return MixedDesign.of(sparse=self.plain_design, intercept=True)
+            return DenseMatrix(self.X, Coordinates.plain(self.X.shape[1], intercept=True))
+        return SplitMatrix.of(sparse=self.plain_design, intercept=True)
 
     @cached_property
     def plain_design(self) -> Any:
         """Return the rows as a design without the constant."""
         plain = Coordinates.plain(self.X.shape[1], intercept=False)
-        return DenseDesign(self.X, plain) if isinstance(self.X, np.ndarray) else SparseDesign.within(self.X, plain)
+        return DenseMatrix(self.X, plain) if isinstance(self.X, np.ndarray) else SparseMatrix.within(self.X, plain)
 
     def take(self, rows: Array) -> Self:
         return type(self)(self.X[rows], self.constant)
 
-    def times(self, w: Array) -> Array:
+    def matvec(self, w: Array) -> Array:
         """Return X w."""
         if (small := self._small) is not None:
             return np.asarray(small @ w)
-        return self.design.times(self._scale_last(w))
+        return self.design.matvec(self._scale_last(w))
 
-    def transposed_times(self, r: Array) -> Array:
+    def rmatvec(self, r: Array) -> Array:
         """Return Xᵀ r."""
         if (small := self._small) is not None:
             return np.asarray(small.T @ r)
-        return self._scale_last(self.design.transposed_times(r))
+        return self._scale_last(self.design.rmatvec(r))
 
     def gram(self, h: Array) -> Array:
         """Return Xᵀ diag(h) X, for h that is not negative."""
@@ -272,7 +272,7 @@ def estimate_rounding(
     sizes = np.sqrt(rows.squares)
     many = (1,) * (beta.ndim - 1)
     of_rows = unit * np.sqrt(rows.n_columns) * sizes.reshape(-1, *many) * np.linalg.norm(w, axis=0)
-    of_rows = of_rows + np.abs(rows.times(w) - eta)
+    of_rows = of_rows + np.abs(rows.matvec(w) - eta)
     of_sum = unit * np.sqrt(rows.n_rows) * float(np.linalg.norm(sizes @ np.abs(beta)))
     spread = losses.sensitivity(eta, beta, of_rows)
     worth = unit * float(np.abs(beta * eta).sum())

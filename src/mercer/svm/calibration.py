@@ -19,7 +19,7 @@ from mercer._typing import Array
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import newton
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.problem import Problem
@@ -183,7 +183,7 @@ def fit_sigmoid(scores: Array, targets: Array, weight: Array | None = None) -> S
     if np.ptp(scores) == 0:  # only the level can be fitted
         level = float(np.average(targets, weights=weight))
         return Solution((0.0, float(logit(level))), Certificate.closed_form("equal scores have one probability"), ())
-    design = DenseDesign.of(np.ascontiguousarray(scores, dtype=np.float64)[:, None])
+    design = DenseMatrix.of(np.ascontiguousarray(scores, dtype=np.float64)[:, None])
     none = np.zeros(design.n_columns)
     problem = Problem(
         Observations(design, targets, weight), Response(Bernoulli(), LOGIT), Strengths(none, none.copy(), none.copy())

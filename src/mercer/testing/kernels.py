@@ -97,7 +97,7 @@ def _tiles_make_the_matrix(case: _KernelCase) -> None:
     """rows and products by tiles are those of the matrix."""
     gram, v = Gram(case.kernel, case.X), np.linspace(-1, 1, len(case.K))
     case.same(gram.rows(np.arange(len(v))[::2]), case.K[::2], "every other row")
-    case.same(gram.times(v) / len(v), case.K @ v / len(v), "K v")
+    case.same(gram.matvec(v) / len(v), case.K @ v / len(v), "K v")
 
 
 def _is_positive_semidefinite(case: _KernelCase) -> None:

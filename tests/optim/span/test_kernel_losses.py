@@ -53,7 +53,7 @@ def test_curvatures_agree_with_the_slopes(name: str) -> None:
     _, bend = losses.slopes(eta)
     step = np.random.default_rng(1).normal(size=eta.shape)
     numeric = (losses.slopes(eta + 1e-6 * step)[0] - losses.slopes(eta - 1e-6 * step)[0]) / 2e-6
-    np.testing.assert_allclose(bend.times(step), numeric, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(bend.matvec(step), numeric, rtol=1e-5, atol=1e-8)
 
 
 @EACH
@@ -63,7 +63,7 @@ def test_levels_recover_constants_from_their_sums(name: str) -> None:
     level = np.arange(1.0, eta.shape[1] + 1)
     if name == "softmax":
         level -= level.mean()
-    sums = bend.times(np.tile(level, (N, 1))).sum(axis=0)
+    sums = bend.matvec(np.tile(level, (N, 1))).sum(axis=0)
     np.testing.assert_allclose(bend.level(sums), level, atol=1e-10)
 
 

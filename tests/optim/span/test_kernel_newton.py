@@ -44,8 +44,8 @@ class _Scaled:
     def __init__(self, P: Any, scale: float) -> None:
         self.P, self.scale = P, scale
 
-    def times(self, V: Any) -> Any:
-        return self.scale * self.P.times(V)
+    def matvec(self, V: Any) -> Any:
+        return self.scale * self.P.matvec(V)
 
 
 def objective(made: KernelProblem, alpha: Any, b: Any) -> float:
@@ -232,7 +232,7 @@ def test_slopes_of_enormous_weights_without_curvature(intercept: bool) -> None:
     """W is almost 0, so that P is the identity over λ, apart from the intercept."""
     V = 1e150 * RNG.normal(size=(N, 1))
     P = FactorPreconditioner(K, np.zeros(N), 0.5, intercept=intercept)
-    np.testing.assert_allclose(P.times(V), V / 0.5, rtol=1e-10)
+    np.testing.assert_allclose(P.matvec(V), V / 0.5, rtol=1e-10)
 
 
 def test_enormous_weights_give_no_warning() -> None:

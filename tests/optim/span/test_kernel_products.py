@@ -37,8 +37,8 @@ INTERCEPT = pytest.mark.parametrize("intercept", [True, False])
 def hessian(bend: LossCurvature, V: Any, *, intercept: bool) -> Any:
     KV = K @ V
     if intercept:
-        KV = KV - bend.level(bend.times(KV).sum(axis=0))
-    return LAMBDA * V + bend.times(KV)
+        KV = KV - bend.level(bend.matvec(KV).sum(axis=0))
+    return LAMBDA * V + bend.matvec(KV)
 
 
 def vectors(name: str, seed: int) -> Any:
@@ -52,7 +52,7 @@ def vectors(name: str, seed: int) -> Any:
 def test_factors_give_the_inverse(name: str, intercept: bool) -> None:
     bend, V = BENDS[name], vectors(name, 2)
     P = StoredMatrix(K).preconditioner(bend, LAMBDA, intercept=intercept, better=True)
-    np.testing.assert_allclose(P.times(hessian(bend, V, intercept=intercept)), V, atol=1e-9)
+    np.testing.assert_allclose(P.matvec(hessian(bend, V, intercept=intercept)), V, atol=1e-9)
 
 
 @EACH
@@ -63,16 +63,16 @@ def test_a_low_rank_factor_is_self_adjoint_and_with_all_pivots_the_inverse(
 ) -> None:
     bend, U, V = BENDS[name], vectors(name, 2), vectors(name, 3)
     P = TiledMatrix(GRAM, most_pivots=pivots, least_left=0.0).preconditioner(bend, LAMBDA, intercept=intercept)
-    np.testing.assert_allclose(np.vdot(P.times(U), K @ V), np.vdot(K @ U, P.times(V)), rtol=1e-9)
-    assert np.vdot(P.times(U), K @ U) > 0
+    np.testing.assert_allclose(np.vdot(P.matvec(U), K @ V), np.vdot(K @ U, P.matvec(V)), rtol=1e-9)
+    assert np.vdot(P.matvec(U), K @ U) > 0
     if pivots == N and name == "one":
-        np.testing.assert_allclose(P.times(hessian(bend, V, intercept=intercept)), V, atol=1e-7)
+        np.testing.assert_allclose(P.matvec(hessian(bend, V, intercept=intercept)), V, atol=1e-7)
 
 
 def test_a_factor_in_single_precision_is_nearly_as_good() -> None:
     bend, V = BENDS["one"], vectors("one", 2)
     P = FactorPreconditioner(K, bend.typical, LAMBDA, intercept=True, single_rows=1)
-    error = np.abs(P.times(hessian(bend, V, intercept=True)) - V).max()
+    error = np.abs(P.matvec(hessian(bend, V, intercept=True)) - V).max()
     assert 1e-9 < error < 1e-4  # single precision was used
 
 
@@ -81,13 +81,13 @@ def test_rows_without_curvature_are_accepted() -> None:
     h[::3] = 0.0
     P = StoredMatrix(K).preconditioner(DiagonalCurvature(h), LAMBDA, intercept=False)
     V = vectors("one", 2)
-    np.testing.assert_allclose(P.times(LAMBDA * V + h * (K @ V)), V, atol=1e-6)
+    np.testing.assert_allclose(P.matvec(LAMBDA * V + h * (K @ V)), V, atol=1e-6)
 
 
 def test_a_penalty_below_rounding_still_gives_a_factor() -> None:
     low = Gram(Linear(), X).matrix()
     P = StoredMatrix(low).preconditioner(BENDS["one"], 1e-18, intercept=True)
-    assert np.isfinite(P.times(vectors("one", 2))).all()
+    assert np.isfinite(P.matvec(vectors("one", 2))).all()
 
 
 def test_an_indefinite_matrix_is_refused() -> None:
@@ -103,7 +103,7 @@ def test_values_that_are_not_finite_are_refused() -> None:
 def test_tiles_and_stored_matrices_have_the_same_products() -> None:
     V = vectors("classes", 5)
     np.testing.assert_allclose(
-        make_products(GRAM, in_memory=True).times(V), make_products(GRAM, in_memory=False).times(V), rtol=1e-12
+        make_products(GRAM, in_memory=True).matvec(V), make_products(GRAM, in_memory=False).matvec(V), rtol=1e-12
     )
 
 

@@ -47,7 +47,7 @@ def draw(n: int = 480, d: int = 3, *, weighted: bool = True, kernel: Kernel | No
 
 def whole(system: RidgeSystem) -> Array:
     """Return S K S, by its products."""
-    return system.times(np.eye(len(system)))
+    return system.matvec(np.eye(len(system)))
 
 
 def exact(system: RidgeSystem) -> Array:
@@ -149,14 +149,14 @@ def test_one_triangle_of_the_matrix_suffices() -> None:
     system = draw(2000)
     kept, v = KeptTriangle.of(system.K), np.random.default_rng(1).normal(size=(len(system), 2))
     assert sum(tile.size for _, _, tile in kept.tiles) < 0.6 * len(system) ** 2
-    assert_allclose(kept.times(v), system.K.times(v), rtol=1e-12)
+    assert_allclose(kept.matvec(v), system.K.matvec(v), rtol=1e-12)
     with mercer.engine(threads=1):
-        assert np.array_equal(kept.times(v), _on(2, kept, v))
+        assert np.array_equal(kept.matvec(v), _on(2, kept, v))
 
 
 def _on(threads: int, kept: KeptTriangle, v: Array) -> Array:
     with mercer.engine(threads=threads):
-        return kept.times(v)
+        return kept.matvec(v)
 
 
 def test_the_pivots_give_the_inverse_of_a_matrix_of_low_rank() -> None:
@@ -217,7 +217,7 @@ def test_one_square_of_memory_is_taken_below_the_diagonal() -> None:
 def test_a_matrix_in_memory_has_the_same_interface() -> None:
     system = draw(400, weighted=False)
     given = GivenMatrix(whole(system))
-    assert_allclose(KeptTriangle.of(given).times(system.Y), system.times(system.Y), rtol=1e-10)
+    assert_allclose(KeptTriangle.of(given).matvec(system.Y), system.matvec(system.Y), rtol=1e-10)
     assert_allclose(given.rows([3, 7]), whole(system)[[3, 7]])
 
 
@@ -283,7 +283,7 @@ def test_products_do_not_depend_on_which_tiles_are_kept(columns: tuple[int, ...]
     v = np.random.default_rng(1).normal(size=(1000, *columns))
     kept = KeptTriangle.of(system.K, room)
     assert kept.share == (1.0 if room == np.inf else pytest.approx(0.1) if room > 0 else 0.0)
-    assert_allclose(kept.times(v), system.K.times(v), rtol=1e-10, atol=1e-10)
+    assert_allclose(kept.matvec(v), system.K.matvec(v), rtol=1e-10, atol=1e-10)
 
 
 def test_long_computations_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,7 +325,7 @@ def test_the_announced_steps_do_not_exceed_those_taken(monkeypatch: pytest.Monke
 
 def test_ctrl_c_beyond_memory_keeps_the_coefficients(monkeypatch: pytest.MonkeyPatch) -> None:
     system = draw(1000)
-    monkeypatch.setattr(KeptTriangle, "times", interrupted_at(6, KeptTriangle.times))
+    monkeypatch.setattr(KeptTriangle, "matvec", interrupted_at(6, KeptTriangle.matvec))
     allow(monkeypatch, 800_000)
     with pytest.raises(FitInterrupted) as stop:
         ridge.kernel_ridge(system, ALPHA, many_rows=400)

@@ -16,8 +16,8 @@ from mercer.families.response import Response, SoftmaxResponse
 from mercer.kernel_approximation.fourier import FourierMap
 from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF
-from mercer.matrices import Coordinates, DenseDesign, Observations
-from mercer.matrices.mapped import KeptTiles, MappedDesign, TileOptions
+from mercer.matrices import Coordinates, DenseMatrix, Observations
+from mercer.matrices.mapped import KeptTiles, MappedMatrix, TileOptions
 from mercer.matrices.mapped_tensors import LandmarkTensors
 from mercer.optim import newton
 from mercer.optim.problem import Problem
@@ -72,7 +72,7 @@ def made(
     options: TileOptions = DEFAULT,
 ) -> MappedProblem:
     losses = LOSSES[name]
-    design = MappedDesign(map.tiles(X), map.back, intercept, options)
+    design = MappedMatrix(map.tiles(X), map.back, intercept, options)
     return MappedProblem(design, losses, np.full(losses.outputs, strength))
 
 
@@ -120,7 +120,7 @@ def test_the_optimum_is_that_of_a_linear_model_on_the_features(name: str) -> Non
     losses = problem.losses
     assert isinstance(losses, ResponseLosses)
     found = solve(problem, tolerance=1e-9).value
-    design = DenseDesign(Z, Coordinates.plain(Z.shape[1], intercept=True))
+    design = DenseMatrix(Z, Coordinates.plain(Z.shape[1], intercept=True))
     penalties = Strengths(np.zeros(Z.shape[1] + 1), np.append(np.full(Z.shape[1], 0.5), 0.0), np.zeros(Z.shape[1] + 1))
     for output in range(losses.outputs):
         rows = Observations(design, losses.y[:, output], losses.weight, losses.offset)
@@ -147,7 +147,7 @@ def test_nearly_equal_landmarks_are_accepted(name: str, strength: float) -> None
     map = NystroemMap.of(RBF(gamma=0.5), np.repeat(line[::2], 3, axis=0)[:500])
     assert map.n_features < 60
     losses = LOSSES[name]
-    problem = MappedProblem(MappedDesign(map.tiles(line), map.back), losses, np.full(losses.outputs, strength))
+    problem = MappedProblem(MappedMatrix(map.tiles(line), map.back), losses, np.full(losses.outputs, strength))
     solution = solve(problem, tolerance=1e-6)
     assert solution.certificate.holds, solution.certificate
     assert np.isfinite(solution.value.values).all()
@@ -184,7 +184,7 @@ def test_a_sample_of_the_rows_is_a_preconditioner_for_all() -> None:
     inverse = sampled_inverse(problem.design, np.arange(N), bend, problem.strengths)
     H = Z.T @ (h[:, None] * Z) + 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
     r = RNG.normal(size=(Z.shape[1], 1))
-    np.testing.assert_allclose(inverse.times(H @ r), r, atol=1e-8)
+    np.testing.assert_allclose(inverse.matvec(H @ r), r, atol=1e-8)
     np.testing.assert_allclose(inverse.used_degrees(), np.trace(np.linalg.solve(H, Z.T @ (h[:, None] * Z))), rtol=1e-8)
 
 
@@ -193,7 +193,7 @@ def test_the_certificate_includes_float32_errors_of_the_gradient(name: str) -> N
     """Sweeps in float64 use a few rows and estimate the distance of the gradient from that of explicit features."""
     exact_rows = list[int]()
 
-    class RecordedDesign(MappedDesign):
+    class RecordedDesign(MappedMatrix):
         """A design that records the rows of its passes in float64."""
 
         def swept(self, w: Any, slopes: Any, *, exactly: bool = True) -> Any:
@@ -220,7 +220,7 @@ def test_an_influential_row_outside_the_sample_forces_float64() -> None:
         y = F[:, None] + RNG.normal(size=(N, 1)) + far * (np.arange(N) == 7)[:, None]
         losses = ResponseLosses(Response(Gaussian(), IDENTITY), y)
         map = MAPS["fourier"]
-        problem = MappedProblem(MappedDesign(map.tiles(X), map.back, options=SINGLE), losses, np.array([0.5]))
+        problem = MappedProblem(MappedMatrix(map.tiles(X), map.back, options=SINGLE), losses, np.array([0.5]))
         descent = MappedNewtonDescent(problem, 0.01, one_in=4)
         descent.begin(None)
         descent.run(20)
@@ -232,7 +232,7 @@ def sum_of_curvatures(problem: MappedProblem, Z: Any, bend: Any) -> Any:
     """The Hessian, column by column."""
     shape = (Z.shape[1], problem.losses.outputs)
     directions = np.eye(shape[0] * shape[1]).reshape(-1, *shape)
-    return np.column_stack([(Z.T @ bend.times(Z @ V) + problem.pull(V)).ravel() for V in directions])
+    return np.column_stack([(Z.T @ bend.matvec(Z @ V) + problem.pull(V)).ravel() for V in directions])
 
 
 def test_least_squares_of_many_rows_start_at_the_fit_of_a_sample() -> None:
@@ -260,14 +260,14 @@ def test_classes_have_a_curvature_each() -> None:
     bend = SoftmaxCurvature(p, None, symmetric=True)
     inverse = sampled_preconditioner(problem.design, np.arange(N), bend, problem.strengths)
     common = np.tile(np.append(RNG.normal(size=Z.shape[1] - 1), 0.0)[:, None], 3)
-    np.testing.assert_allclose(inverse.times(problem.strengths * common), common, atol=1e-9)
+    np.testing.assert_allclose(inverse.matvec(problem.strengths * common), common, atol=1e-9)
     R = RNG.normal(size=(Z.shape[1], 3))
-    np.testing.assert_allclose(np.vdot(R, inverse.times(common)), np.vdot(inverse.times(R), common))
+    np.testing.assert_allclose(np.vdot(R, inverse.matvec(common)), np.vdot(inverse.matvec(R), common))
     plain = sampled_preconditioner(problem.design, np.arange(N), replace(bend, symmetric=False), problem.strengths)
     for k in range(3):
         h = p[:, k] * (1 - p[:, k]) + RARE_CLASS_CURVATURE * bend.typical
         H = Z.T @ (h[:, None] * Z) + 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
-        np.testing.assert_allclose(H @ plain.times(R)[:, k], R[:, k], atol=1e-8)
+        np.testing.assert_allclose(H @ plain.matvec(R)[:, k], R[:, k], atol=1e-8)
     weaker = plain.with_penalties(0.1 * problem.strengths)
     assert weaker.used_degrees() > plain.used_degrees()
 
@@ -282,7 +282,7 @@ def test_separable_classes_with_a_tiny_penalty_converge() -> None:
     y = (X[:, 0] > 0).astype(float)[:, None]
     map = MAPS["nystroem"]
     losses = ResponseLosses(Response(Bernoulli(), LOGIT), y)
-    solution = solve(MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([1e-8])), tolerance=1e-6)
+    solution = solve(MappedProblem(MappedMatrix(map.tiles(X), map.back), losses, np.array([1e-8])), tolerance=1e-6)
     assert solution.certificate.holds, solution.certificate
     assert ((solution.value.values[:, 0] > 0) == (y[:, 0] > 0)).all()
 
@@ -291,7 +291,7 @@ def test_exactly_fitted_responses_give_no_warning() -> None:
     map = MAPS["nystroem"]
     y = map(X) @ RNG.normal(size=(map.n_features, 1))
     losses = ResponseLosses(Response(Gaussian(), IDENTITY), y)
-    problem = MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([1e-9]), least_noise=0.01)
+    problem = MappedProblem(MappedMatrix(map.tiles(X), map.back), losses, np.array([1e-9]), least_noise=0.01)
     solution = solve(problem, tolerance=1e-6)
     assert solution.certificate.holds, solution.certificate
     np.testing.assert_allclose(solution.value.values, y, atol=1e-6)

@@ -11,7 +11,7 @@ from mercer._errors import NotPositiveDefiniteError
 from mercer.kernel_approximation.fourier import FourierMap
 from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF, Linear
-from mercer.matrices.mapped import MappedDesign
+from mercer.matrices.mapped import MappedMatrix
 from mercer.optim.leave_one_out import candidate_penalties
 from mercer.optim.span.mapped_ridge import MappedRidge
 
@@ -30,7 +30,7 @@ WEIGHTS = pytest.mark.parametrize("weight", [None, RNG.uniform(0.5, 2, size=60)]
 
 def ridge(kind: str, weight: Any) -> MappedRidge:
     map = MAPS[kind]
-    return MappedRidge(MappedDesign(map.tiles(X), map.back, intercept=False), Y, weight)
+    return MappedRidge(MappedMatrix(map.tiles(X), map.back, intercept=False), Y, weight)
 
 
 def fitted(Z: Any, y: Any, weight: Any, alpha: float) -> Any:
@@ -76,7 +76,7 @@ def test_coefficients_of_any_penalty(kind: str, weight: Any) -> None:
 
 def test_eigenvalues_agree_with_the_kernel_matrix() -> None:
     map = NystroemMap.of(KERNEL, X)
-    found = MappedRidge(MappedDesign(map.tiles(X), map.back, intercept=False), Y).decompose()
+    found = MappedRidge(MappedMatrix(map.tiles(X), map.back, intercept=False), Y).decompose()
     expected = np.linalg.eigvalsh(KERNEL(X))
     np.testing.assert_allclose(found.values[-20:], expected[-20:], rtol=1e-10)
     assert len(candidate_penalties(found.leave_one_out())) > 20
@@ -86,12 +86,12 @@ def test_squares_beyond_float64_are_refused() -> None:
     rows = 1e150 * X
     map = NystroemMap(Linear(), rows[:2], np.eye(2))
     with pytest.raises(NotPositiveDefiniteError, match="divide the columns"):
-        MappedRidge(MappedDesign(map.tiles(rows), map.back, intercept=False), Y).decompose()
+        MappedRidge(MappedMatrix(map.tiles(rows), map.back, intercept=False), Y).decompose()
 
 
 def test_features_that_are_all_zero_explain_nothing() -> None:
     map = NystroemMap(Linear(), X[:2], np.zeros((2, 2)))
-    nothing = MappedRidge(MappedDesign(map.tiles(X), map.back, intercept=False), Y)
+    nothing = MappedRidge(MappedMatrix(map.tiles(X), map.back, intercept=False), Y)
     assert len(nothing) == 60
     parts = list(nothing.decompose().leave_one_out().errors(ALPHAS, lambda found: found))
     errors = np.concatenate([part.values for part in parts])

@@ -14,7 +14,7 @@ from mercer.families.response import Response
 from mercer.kernel_approximation.fourier import FourierMap
 from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF, Kernel, Linear, Polynomial
-from mercer.matrices.mapped import KeptTiles, MappedDesign, TileOptions
+from mercer.matrices.mapped import KeptTiles, MappedMatrix, TileOptions
 from mercer.optim.span.losses import ResponseLosses
 from mercer.optim.span.mapped_curvature import SampledInverse
 from mercer.optim.span.mapped_newton import (
@@ -76,7 +76,7 @@ def posed(
         FourierMap.draw(kernel.spectrum(3), M, rng) if name == "fourier" else NystroemMap.of(kernel, X[100 : 100 + M])
     )
     losses = ResponseLosses(Response(Gaussian(), IDENTITY), y[:, None], weight)
-    problem = MappedProblem(MappedDesign(map.tiles(X), map.back, options=options), losses, np.array([STRENGTH]))
+    problem = MappedProblem(MappedMatrix(map.tiles(X), map.back, options=options), losses, np.array([STRENGTH]))
     return problem, np.column_stack([map(X), np.ones(N)])
 
 
@@ -137,7 +137,7 @@ def test_the_estimated_rounding_bounds_the_error_of_all_rows() -> None:
             problem, w = descent._problem, descent._at.w
             rough, exact = (problem.design.swept(w, problem.slopes, exactly=exactly)[1] for exactly in (False, True))
             assert descent._inverse is not None
-            error = float(np.sqrt(np.vdot(rough - exact, descent._inverse.times(rough - exact))))
+            error = float(np.sqrt(np.vdot(rough - exact, descent._inverse.matvec(rough - exact))))
             assert 0 < error <= estimate_rounding(problem, descent._inverse, w) < np.inf
 
 
@@ -162,7 +162,7 @@ def test_rounding_is_unknown_for_sizes_that_overflow(squares: float) -> None:
 @pytest.mark.parametrize("strength", [0.0, 1e-300])
 def test_a_singular_curvature_is_regularised_until_invertible(strength: float) -> None:
     inverse = SampledInverse(np.ones((3, 3)), 3, np.array([strength]))
-    moved = inverse.times(np.ones((3, 1)))
+    moved = inverse.matvec(np.ones((3, 1)))
     np.testing.assert_allclose(np.ones((3, 3)) @ moved, np.ones((3, 1)), rtol=1e-4)
 
 

@@ -33,9 +33,9 @@ def test_the_preconditioner_of_all_rows_is_the_inverse():
     assert isinstance(inverse, TensorInverse)
     R = np.random.default_rng(1).normal(size=(21, 2))
     for k, H in enumerate(exact):
-        np.testing.assert_allclose(inverse.times(R)[:, k], np.linalg.solve(H, R[:, k]), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(inverse.matvec(R)[:, k], np.linalg.solve(H, R[:, k]), rtol=1e-7, atol=1e-9)
     swapped = inverse.with_penalties(STRENGTHS[::-1].copy())
-    np.testing.assert_allclose(swapped.times(R)[:, 0], np.linalg.solve(exact[1], R[:, 0]), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(swapped.matvec(R)[:, 0], np.linalg.solve(exact[1], R[:, 0]), rtol=1e-7, atol=1e-9)
     assert 1 < inverse.used_degrees() < 21
 
 
@@ -44,7 +44,7 @@ def test_with_all_rows_as_landmarks_falkon_is_the_inverse_except_for_the_interce
     inverse, H = TensorInverse(design, np.arange(60), BEND, STRENGTHS, max_sampled=0), hessians(design)[0][:60, :60]
     R = np.zeros((61, 2))
     R[:60] = H @ np.random.default_rng(1).normal(size=(60, 2))
-    np.testing.assert_allclose(H @ inverse.times(R)[:60, 0], R[:60, 0], rtol=0, atol=1e-6 * np.abs(R).max())
+    np.testing.assert_allclose(H @ inverse.matvec(R)[:60, 0], R[:60, 0], rtol=0, atol=1e-6 * np.abs(R).max())
     assert np.isnan(inverse.used_degrees())  # landmarks alone do not determine them
 
 

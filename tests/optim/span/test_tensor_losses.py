@@ -30,7 +30,7 @@ def test_values_slopes_and_curvature_agree_with_arrays(response, weighted):
     (first, bend), (of_arrays, bend_of_arrays) = tensors.slopes(eta), arrays.slopes(ETA)
     np.testing.assert_allclose(first.numpy(), of_arrays, atol=1e-12)
     V = RNG.normal(size=(N, 2))
-    np.testing.assert_allclose(bend.times(torch.as_tensor(V)).numpy(), bend_of_arrays.times(V), atol=1e-12)
+    np.testing.assert_allclose(bend.matvec(torch.as_tensor(V)).numpy(), bend_of_arrays.matvec(V), atol=1e-12)
     step = 1e-6 * torch.as_tensor(V)
     slope = (tensors.value(eta + step) - tensors.value(eta - step)) / 2e-6
     assert slope == pytest.approx(float((first * torch.as_tensor(V)).sum()), rel=1e-6, abs=1e-7)
@@ -44,7 +44,7 @@ def test_the_curvature_of_a_softmax_is_the_derivative_of_its_slopes():
     moved = (
         torch.softmax(torch.as_tensor(ETA) + 1e-6 * V, 1) - torch.softmax(torch.as_tensor(ETA) - 1e-6 * V, 1)
     ) / 2e-6
-    torch.testing.assert_close(SoftmaxTensorCurvature(p, weight).times(V), weight[:, None] * moved, atol=1e-8, rtol=0)
+    torch.testing.assert_close(SoftmaxTensorCurvature(p, weight).matvec(V), weight[:, None] * moved, atol=1e-8, rtol=0)
 
 
 @pytest.mark.parametrize("reference", [None, 1])
@@ -61,10 +61,10 @@ def test_losses_of_classes_agree_with_arrays(reference, weighted):
     (first, bend), (of_arrays, bend_of_arrays) = tensors.slopes(there.clone()), arrays.slopes(eta)
     np.testing.assert_allclose(first.numpy(), of_arrays, atol=1e-12)
     V = RNG.normal(size=eta.shape)
-    np.testing.assert_allclose(bend.times(torch.as_tensor(V)).numpy(), bend_of_arrays.times(V), atol=1e-12)
+    np.testing.assert_allclose(bend.matvec(torch.as_tensor(V)).numpy(), bend_of_arrays.matvec(V), atol=1e-12)
     np.testing.assert_allclose(bend.typical.numpy(), bend_of_arrays.typical, atol=1e-12)
     rows = slice(2, 7)
-    torch.testing.assert_close(bend.part(rows).times(torch.as_tensor(V[rows])), bend.times(torch.as_tensor(V))[rows])
+    torch.testing.assert_close(bend.part(rows).matvec(torch.as_tensor(V[rows])), bend.matvec(torch.as_tensor(V))[rows])
     assert tensors.part(slice(None)) is tensors
     assert tensors.part(rows).value(there[rows]) == pytest.approx(arrays.part(np.arange(2, 7)).value(eta[rows]))
 
@@ -72,4 +72,4 @@ def test_losses_of_classes_agree_with_arrays(reference, weighted):
 def test_a_part_of_a_curvature_agrees_with_its_rows():
     bend = DiagonalTensorCurvature(torch.as_tensor(RNG.random((N, 2))))
     V = torch.as_tensor(RNG.normal(size=(N, 2)))
-    torch.testing.assert_close(bend.part(slice(3, 5)).times(V[3:5]), bend.times(V)[3:5])
+    torch.testing.assert_close(bend.part(slice(3, 5)).matvec(V[3:5]), bend.matvec(V)[3:5])

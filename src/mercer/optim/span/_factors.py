@@ -112,7 +112,7 @@ class FactorPreconditioner:
         level = self._factor.solve(self._factor.h[:, None]) if intercept else None
         self._level = None if level is None else level / level.sum()
 
-    def times(self, V: Array) -> Array:
+    def matvec(self, V: Array) -> Array:
         """Return P V."""
         result = self._factor.solve(V)
         if self._level is not None:
@@ -144,10 +144,10 @@ class ClassFactorPreconditioner:
     def _solve_levels(self, curvature: SoftmaxCurvature) -> tuple[Array, Array]:
         """Return the solutions for a constant in each class, and the pseudo-inverse of their sums."""
         n, outputs = self._D.shape
-        moved = [self._solve(curvature.times(np.tile(one, (n, 1)))) for one in np.eye(outputs)]
+        moved = [self._solve(curvature.matvec(np.tile(one, (n, 1)))) for one in np.eye(outputs)]
         return np.stack(moved, axis=2), np.linalg.pinv(np.column_stack([part.sum(axis=0) for part in moved]))
 
-    def times(self, V: Array) -> Array:
+    def matvec(self, V: Array) -> Array:
         """Return P V."""
         result = self._solve(V)
         if self._levels is not None:

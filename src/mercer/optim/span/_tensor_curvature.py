@@ -67,7 +67,7 @@ class TensorInverse:
         each, self._of = np.unique(strengths, return_inverse=True)
         self._factors = [self._curve.factor(float(strength)) for strength in each]
 
-    def times(self, R: Array) -> Array:
+    def matvec(self, R: Array) -> Array:
         """Return H⁻¹ R."""
         result = np.empty_like(R)
         for number, factor in enumerate(self._factors):

@@ -32,7 +32,7 @@ def used_degrees_of_freedom(
         return _degrees_on_features(problem, eta)
     n, curvature = len(problem.products), _expected_curvature(problem, eta)
     V = np.eye(n) if n <= exact_rows else _random_signs(n)
-    weighted = curvature.times(V - curvature.level(curvature.times(V).sum(axis=0)) if problem.intercept else V)
+    weighted = curvature.matvec(V - curvature.level(curvature.matvec(V).sum(axis=0)) if problem.intercept else V)
     # tr K(λI + W̃K)⁻¹W̃, to which the null space of K does not contribute
     with threads_for(problem.products):
         inverse = problem.products.preconditioner(curvature, problem.strength, intercept=problem.intercept)

@@ -16,7 +16,7 @@ from mercer._typing import Array
 from mercer.families import IDENTITY, Gaussian
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response, SoftmaxResponse
-from mercer.matrices import Coordinates, DenseDesign, Observations
+from mercer.matrices import Coordinates, DenseMatrix, Observations
 from mercer.optim.problem import MidwayResponse, Problem
 from mercer.optim.softmax import SoftmaxProblem
 
@@ -25,7 +25,7 @@ class LossCurvature(ABC):
     """W, the second derivative of the losses at some η: a matrix (outputs, outputs) for each row."""
 
     @abstractmethod
-    def times(self, V: Array) -> Array:
+    def matvec(self, V: Array) -> Array:
         """Return W V."""
 
     @property
@@ -53,7 +53,7 @@ class DiagonalCurvature(LossCurvature):
 
     h: Array
 
-    def times(self, V: Array) -> Array:
+    def matvec(self, V: Array) -> Array:
         return np.asarray(self.h * V)
 
     @property
@@ -81,7 +81,7 @@ class SoftmaxCurvature(LossCurvature):
     #: whether every class has an output, so that adding a constant to all changes nothing
     symmetric: bool
 
-    def times(self, V: Array) -> Array:
+    def matvec(self, V: Array) -> Array:
         bent = self.p * (V - np.einsum("ik,ik->i", self.p, V)[:, None])
         return np.asarray(bent if self.weight is None else self.weight[:, None] * bent)
 
@@ -258,5 +258,5 @@ class ClassRowLosses(ArrayLosses):
 
 def observe_constant(y: Array, weight: Array | None, offset: Array | None) -> Observations:
     """Return observations with an intercept and no columns."""
-    empty = DenseDesign(np.empty((len(y), 0)), Coordinates.plain(0, intercept=True))
+    empty = DenseMatrix(np.empty((len(y), 0)), Coordinates.plain(0, intercept=True))
     return Observations(empty, y, weight, offset)

@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.matrices.mapped import MappedDesign
+from mercer.matrices.mapped import MappedMatrix
 from mercer.optim.span._tensor_curvature import TensorInverse
 from mercer.optim.span.losses import SoftmaxCurvature
 
@@ -34,7 +34,7 @@ RARE_CLASS_CURVATURE = 1e-3
 class Inverse(Protocol):
     """Approximate inverse r ↦ (Zᵀ W Z + λ)⁻¹ r, for each output with its λ."""
 
-    def times(self, R: Array) -> Array: ...
+    def matvec(self, R: Array) -> Array: ...
 
     def with_penalties(self, strengths: Array) -> Inverse:
         """Return the inverse for other penalties."""
@@ -45,7 +45,7 @@ class Inverse(Protocol):
 
 def sampled_inverse(design: Any, sample: Array, curvature: Any, strengths: Array) -> Inverse:
     """Return the inverse for the rows of a sample, with one curvature per row."""
-    if isinstance(design, MappedDesign):
+    if isinstance(design, MappedMatrix):
         gram = design.gram(sample_weights(sample, curvature.typical), sample)
         return SampledInverse(gram, design.n_features, strengths)
     inverse: Inverse = TensorInverse(design, sample, curvature, strengths)
@@ -54,7 +54,7 @@ def sampled_inverse(design: Any, sample: Array, curvature: Any, strengths: Array
 
 def sampled_preconditioner(design: Any, sample: Array, curvature: Any, strengths: Array) -> Inverse:
     """Return the inverse for a sample, with a curvature for each class: one for all takes three times the steps."""
-    if not (isinstance(design, MappedDesign) and isinstance(curvature, SoftmaxCurvature)):
+    if not (isinstance(design, MappedMatrix) and isinstance(curvature, SoftmaxCurvature)):
         return sampled_inverse(design, sample, curvature, strengths)
     weight = 1.0 if curvature.weight is None else curvature.weight[:, None]
     spread = weight * curvature.p * (1 - curvature.p)
@@ -114,7 +114,7 @@ class SampledInverse:
                 return np.asarray(factor)
             jitter = max(GRAM_JITTER * float(self._gram.max(initial=strength)), 100 * jitter)
 
-    def times(self, R: Array) -> Array:
+    def matvec(self, R: Array) -> Array:
         result = np.empty_like(R)
         for number, factor in enumerate(self._factors):
             of = self._of == number
@@ -143,7 +143,7 @@ class ClassInverses:
         parts = [part.with_penalties(strengths[k : k + 1]) for k, part in enumerate(self._parts)]
         return ClassInverses(parts, strengths, symmetric=self._symmetric and bool(np.ptp(strengths) == 0))
 
-    def times(self, R: Array) -> Array:
+    def matvec(self, R: Array) -> Array:
         if not self._symmetric:
             return self._each(R)
         common = R.mean(axis=1, keepdims=True)
@@ -152,7 +152,7 @@ class ClassInverses:
         return np.asarray(result - result.mean(axis=1, keepdims=True) + shared)
 
     def _each(self, R: Array) -> Array:
-        return np.column_stack([part.times(R[:, k : k + 1]) for k, part in enumerate(self._parts)])
+        return np.column_stack([part.matvec(R[:, k : k + 1]) for k, part in enumerate(self._parts)])
 
     def used_degrees(self) -> float:
         """Return the sum over the classes, each as if the others were fixed."""

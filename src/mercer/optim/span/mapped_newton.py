@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._typing import Array
-from mercer.matrices.mapped import KeptTiles, MappedDesign
+from mercer.matrices.mapped import KeptTiles, MappedMatrix
 from mercer.matrices.mapped_tensors import MappedTensors
 from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.krylov import NewtonDirection, newton_direction
@@ -41,7 +41,7 @@ from mercer.report.wording import format_count
 class MappedProblem:
     """Minimise Σ weight · loss(y, ψ(x)ᵀw + b + offset) + Σ λ/2 ‖w‖² over w and b, with one λ for each output."""
 
-    design: MappedDesign | MappedTensors
+    design: MappedMatrix | MappedTensors
     losses: RowLosses
     strengths: Array  # (outputs,)
     #: lower bound for the noise: smaller residuals are rounding
@@ -91,7 +91,7 @@ def estimate_rounding(
         One in this many rows is sampled.
     """
     design, n = problem.design, problem.design.n_rows
-    if not (isinstance(design, MappedDesign) and isinstance(design.tiles, KeptTiles)):
+    if not (isinstance(design, MappedMatrix) and isinstance(design.tiles, KeptTiles)):
         return np.inf
     if design.rough == np.float64 or inverse is None or n < one_in:
         return np.inf
@@ -102,7 +102,7 @@ def estimate_rounding(
     _, rough = few.design.swept(w, few.slopes, exactly=False)
     _, exact = few.design.swept(w, few.slopes)
     error = (rough - exact) * (n / len(some))
-    return ROUNDING_MARGIN * float(np.sqrt(np.vdot(error, inverse.times(error))))
+    return ROUNDING_MARGIN * float(np.sqrt(np.vdot(error, inverse.matvec(error))))
 
 
 def is_even(problem: MappedProblem, eta: Array, *, one_in: int = ROUNDING_SAMPLE) -> bool:
@@ -112,7 +112,7 @@ def is_even(problem: MappedProblem, eta: Array, *, one_in: int = ROUNDING_SAMPLE
     it that a sample of one in `one_in` rows, without this one, would give another estimate.
     """
     design = problem.design
-    if not (isinstance(design, MappedDesign) and isinstance(design.tiles, KeptTiles)):
+    if not (isinstance(design, MappedMatrix) and isinstance(design.tiles, KeptTiles)):
         return False
     first, bend = problem.losses.slopes(eta)
     sizes, h = np.sqrt(design.tiles.squares), bend.typical
@@ -272,15 +272,15 @@ class MappedNewtonDescent:
     def _start_of_sample(self) -> Array:
         """Return the least squares fit of the rows that the preconditioner is made of."""
         problem, w, sample = self._problem, self._level(), self._sample
-        if not isinstance(problem.design, MappedDesign):
+        if not isinstance(problem.design, MappedMatrix):
             return w
         _, bend = problem.losses.slopes(self._at.eta)
         few, h = problem.sample_rows(sample), sample_weights(sample, bend.typical)
         total = float(bend.typical[sample].sum())
         design, (_, gradient) = few.design.swept_and_kept(w, few.slopes)
-        assert isinstance(design, MappedDesign)
+        assert isinstance(design, MappedMatrix)
         self._inverse = SampledInverse(design.gram(h), design.n_features, problem.strengths)
-        return w - self._inverse.times(gradient * (float(h.sum()) / total)) if total > 0 else w
+        return w - self._inverse.matvec(gradient * (float(h.sum()) / total)) if total > 0 else w
 
     def penalise(self, strengths: Array) -> None:
         """Continue with other strengths."""
@@ -382,7 +382,7 @@ class MappedNewtonDescent:
         self._exact_step = self._exact_product
         step = newton_direction(
             product,
-            self._inverse.times,
+            self._inverse.matvec,
             -gradient,
             tolerance=lambda length: self._enough(length / unit),
             most_steps=MAX_MAPPED_PRODUCTS,

@@ -13,7 +13,7 @@ import numpy as np
 from mercer._errors import NotPositiveDefiniteError
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.matrices.mapped import MappedDesign, Tiles
+from mercer.matrices.mapped import MappedMatrix, Tiles
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.leave_one_out import TallSpectrum
 
@@ -22,7 +22,7 @@ from mercer.optim.leave_one_out import TallSpectrum
 class MappedRidge:
     """A ridge regression on the features of a map without an intercept: targets and weights of the rows."""
 
-    design: MappedDesign
+    design: MappedMatrix
     Y: Array  # (n, targets)
     weight: Array | None = None
 

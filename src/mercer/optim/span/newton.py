@@ -151,7 +151,7 @@ class KernelNewtonDescent:
 
     def _begin_at(self, start: KernelExpansion) -> None:
         """Begin at a given start unless f = 0 is better: far above it, Newton steps may not converge."""
-        f = self._problem.products.times(start.alpha)
+        f = self._problem.products.matvec(start.alpha)
         value = self._objective(f, start.intercept, np.vdot(start.alpha, f))
         if value <= self.trace[0]:
             self.alpha, self.intercept, self._f = np.array(start.alpha), np.array(start.intercept), f
@@ -218,7 +218,7 @@ class KernelNewtonDescent:
         before = self.alpha, self._f, self.trace[-1], self.length
         g, _ = self._problem.losses.slopes(self.eta)
         alpha = -g / self._problem.strength
-        self.alpha, self._f = alpha, self._problem.products.times(alpha)
+        self.alpha, self._f = alpha, self._problem.products.matvec(alpha)
         self.trace[-1] = self._objective(self._f, self.intercept, np.vdot(self.alpha, self._f))
         self._find_step()
         if not self.length < before[-1]:
@@ -226,7 +226,7 @@ class KernelNewtonDescent:
 
     def _recompute(self) -> None:
         """Compute the values from the coefficients: sums of steps gradually drift away from them."""
-        self._f = self._problem.products.times(self.alpha)
+        self._f = self._problem.products.matvec(self.alpha)
         self.trace[-1] = self._objective(self._f, self.intercept, np.vdot(self.alpha, self._f))
 
     def _find_step(self) -> KernelStep:
@@ -285,10 +285,10 @@ def newton_step(
     """Solve (λI + WK)Δα + W1Δb = −ρ, 1ᵀ(g + W(KΔα + 1Δb)) = 0 by conjugate gradients in the inner product uᵀKv."""
     rho, sums = problem.strength * alpha + g, g.sum(axis=0)
     intercept = -curvature.level(sums) if problem.intercept else np.zeros(g.shape[1])
-    residual = -(rho + curvature.times(np.broadcast_to(intercept, g.shape)))
+    residual = -(rho + curvature.matvec(np.broadcast_to(intercept, g.shape)))
     D, KD, left, steps = conjugate_gradient(problem, curvature, preconditioner, residual)
     if problem.intercept:
-        intercept = intercept - curvature.level(curvature.times(KD).sum(axis=0))
+        intercept = intercept - curvature.level(curvature.matvec(KD).sum(axis=0))
     squared = -float(np.vdot(rho, KD)) - float(sums @ intercept if problem.intercept else 0.0)
     return KernelStep(D, KD, intercept, abs(squared) + left, steps)
 
@@ -304,9 +304,9 @@ def conjugate_gradient(
 
     def product(V: Array, KV: Array) -> Array:
         if problem.intercept:
-            KV = KV - curvature.level(curvature.times(KV).sum(axis=0))
-        return problem.strength * V + curvature.times(KV)
+            KV = KV - curvature.level(curvature.matvec(KV).sum(axis=0))
+        return problem.strength * V + curvature.matvec(KV)
 
     return newton_direction(
-        product, preconditioner.times, residual, metric=problem.products.times, tolerance=lambda length: tolerance
+        product, preconditioner.matvec, residual, metric=problem.products.matvec, tolerance=lambda length: tolerance
     )

@@ -33,7 +33,7 @@ NEWTON_LEAST_LEFT = 0.1
 class Preconditioner(Protocol):
     """V ↦ P V with P close to (λI + WK)⁻¹, with an intercept eliminated."""
 
-    def times(self, V: Array) -> Array: ...
+    def matvec(self, V: Array) -> Array: ...
 
 
 class KernelProducts(ABC):
@@ -45,7 +45,7 @@ class KernelProducts(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def times(self, V: Array) -> Array:
+    def matvec(self, V: Array) -> Array:
         """Return K V for V of shape (n, outputs)."""
 
     @abstractmethod
@@ -86,7 +86,7 @@ class StoredMatrix(KernelProducts):
     def __len__(self) -> int:
         return len(self.K)
 
-    def times(self, V: Array) -> Array:
+    def matvec(self, V: Array) -> Array:
         return self.K @ V
 
     def preconditioner(
@@ -121,8 +121,8 @@ class TiledMatrix(KernelProducts):
     def __len__(self) -> int:
         return self.gram.shape[0]
 
-    def times(self, V: Array) -> Array:
-        return self.gram.times(V)
+    def matvec(self, V: Array) -> Array:
+        return self.gram.matvec(V)
 
     def preconditioner(
         self, curvature: LossCurvature, strength: float, *, intercept: bool, better: bool = False
@@ -164,7 +164,7 @@ class LowRankPreconditioner:
         values = np.maximum(values, 0.0)
         self._vectors, self._shares = vectors, -values / (strength * (strength + values))
 
-    def times(self, V: Array) -> Array:
+    def matvec(self, V: Array) -> Array:
         result = V / self._strength
         inside = self._vectors @ (self._shares[:, None] * (self._vectors.T @ (self._pivoted.L.T @ V)))
         result[self._pivoted.pivots] += solve_triangular(

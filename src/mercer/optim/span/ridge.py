@@ -191,7 +191,7 @@ def solve_by_least_squares(system: RidgeSystem, alpha: Array) -> Solution:
     if error <= RIDGE_TOLERANCE:
         return Solution(fit, residual_certificate(error), ())
     _, residual = system.compute_residual(c, alpha)
-    slope = np.linalg.norm(system.times(residual) + alpha * residual, axis=0)
+    slope = np.linalg.norm(system.matvec(residual) + alpha * residual, axis=0)
     length = size * np.linalg.norm(system.right, axis=0)
     sentence = f"A(Ac − y) / (‖A‖‖y‖) of least squares, where A is singular; {error:.2g} of y is left over"
     value = float(np.max(slope / np.where(length > 0, length, 1.0)))

@@ -95,7 +95,7 @@ class KeptTriangle:
         """Return the share of the tiles that are stored."""
         return len(self.tiles) / (len(self.tiles) + len(self.rest))
 
-    def times(self, v: Array) -> Array:
+    def matvec(self, v: Array) -> Array:
         """Return K v, with sums over tiles in float64."""
         rough = v.astype(self.dtype, copy=False)
 
@@ -272,7 +272,7 @@ def _warn_if_long(kept: KeptTriangle, steps: float, long_seconds: float) -> None
     v, least = np.ones(kept.size), np.inf
     for _ in range(2):  # the first may compile
         began = time.perf_counter()
-        some.times(v)
+        some.matvec(v)
         least = min(least, time.perf_counter() - began)
     seconds = least / max(1, len(some.rest)) * len(kept.rest) * steps
     if seconds > long_seconds:
@@ -338,7 +338,7 @@ class _IterativeCorrection:
         return steps if self._alone else None
 
     def _product(self, v: Array) -> Array:
-        return np.asarray(self._system.times(v, self._kept) + self._alpha * v)
+        return np.asarray(self._system.matvec(v, self._kept) + self._alpha * v)
 
     def _check_residual(self, c: Array, count: int) -> tuple[RidgeSteps, Array]:
         """Compute the residual of c with the matrix in float64; Ctrl-C keeps c with an unknown residual."""

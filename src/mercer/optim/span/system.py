@@ -41,7 +41,7 @@ class KernelMatrix(Protocol):
     @property
     def diagonal(self) -> Array: ...
 
-    def times(self, v: Any) -> Array: ...
+    def matvec(self, v: Any) -> Array: ...
 
     @property
     def dtype(self) -> Any: ...
@@ -111,13 +111,13 @@ class RidgeSystem:
         """Return S v."""
         return V if self.root is None else self.root[:, None] * V
 
-    def times(self, V: Array, K: Any = None) -> Array:
+    def matvec(self, V: Array, K: Any = None) -> Array:
         """Return S K S v."""
         return self.apply_roots(_multiply(self.K if K is None else K, self.apply_roots(V)))
 
     def compute_residual(self, c: Array, alpha: Array, K: Any = None) -> tuple[float, Array]:
         """Return ‖S y − (S K S + alpha) c‖ / ‖S y‖, the largest of all targets, and the residual."""
-        residual = self.right - self.times(c, K) - alpha * c
+        residual = self.right - self.matvec(c, K) - alpha * c
         return largest_share(residual, self.right), residual
 
     def triangle(self) -> Array:
@@ -139,7 +139,7 @@ class FeatureGram:
 
     features: Array
 
-    def times(self, v: Array) -> Array:
+    def matvec(self, v: Array) -> Array:
         return np.asarray(self.features @ (self.features.T @ v))
 
 
@@ -167,4 +167,4 @@ def _few_features(kernel: Kernel, X: Any) -> Array | None:
 
 def _multiply(K: Any, V: Array) -> Array:
     # products with vectors are faster than with matrices of one column
-    return np.asarray(K.times(V[:, 0])[:, None] if V.shape[1] == 1 else K.times(V))
+    return np.asarray(K.matvec(V[:, 0])[:, None] if V.shape[1] == 1 else K.matvec(V))

@@ -18,7 +18,7 @@ class DiagonalTensorCurvature:
     #: tensors have no compiled loops over tiles
     diagonal = None
 
-    def times(self, V: Any) -> Any:
+    def matvec(self, V: Any) -> Any:
         return self.h * V
 
     def part(self, rows: Any) -> DiagonalTensorCurvature:
@@ -35,7 +35,7 @@ class SoftmaxTensorCurvature(DiagonalTensorCurvature):
 
     weight: Any = None
 
-    def times(self, V: Any) -> Any:
+    def matvec(self, V: Any) -> Any:
         bent = self.h * (V - (self.h * V).sum(dim=1, keepdim=True))
         return bent if self.weight is None else self.weight[:, None] * bent
 

@@ -115,7 +115,7 @@ def _solve_by_steps(
     S = like(root, gram.diagonal).double()
 
     def product(v: Array) -> Array:
-        return np.asarray(to_numpy(S * gram.times(S * like(v, S))) + alpha * v)
+        return np.asarray(to_numpy(S * gram.matvec(S * like(v, S))) + alpha * v)
 
     inverse, rank = _deflation(gram, S, alpha)
     path = f"conjugate gradients by tiles of {str(gram.dtype).removeprefix('torch.')}, {rank} pivots"
