@@ -13,19 +13,12 @@ from scipy import sparse
 
 from mercer import GaussianNB, LogisticRegression
 from mercer._errors import DataError
-from mercer.base import Question, kernel_choice
+from mercer.base import Question
 from mercer.comparison import compare
 from mercer.comparison._entrants import select_suitable, sort_by_cost
 from mercer.comparison.learning_curves import name_by_class
 from mercer.data import Table
 from mercer.linear_model._linear_threshold import RULE_ROWS
-
-
-@pytest.fixture(autouse=True)
-def untuned_machines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernel machines with a fixed penalty: its choice, tested in test_kernel_machines, takes ten times as long."""
-    monkeypatch.setattr(kernel_choice, "MOST_TO_SEARCH_PRICE", 0)
-
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1], 30)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -20,12 +21,20 @@ from mercer import (
     Ridge,
     kernelize,
 )
-from mercer._errors import DataError, DeviceError, KernelError, NonFiniteError, NotConvergedWarning, TooLargeError
-from mercer.families import L2
+from mercer._errors import DataError, DeviceError, KernelError, NonFiniteError, TooLargeError
+from mercer.families import IDENTITY, Gaussian
+from mercer.families.response import Response
 from mercer.kernel_approximation.function import MAX_EXACT_ROWS, KernelFunction
+from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF, Spectrum
-from mercer.matrices import mapped_tensors
+from mercer.linear_model.glm_response import MeanResponse
+from mercer.linear_model.glm_solve import SolverLimits
+from mercer.linear_model.kernel_fit import KernelData, KernelFit, kernel_convergence_warnings
+from mercer.matrices.mapped_tensors import LandmarkTensors
 from mercer.optim.span import mapped_newton, tensor_ridge
+from mercer.optim.span.losses import ResponseLosses
+from mercer.optim.span.mapped_newton import MappedProblem
+from mercer.optim.span.tensor_losses import TensorRowLosses
 from tests._ctrl_c import interrupt
 from tests._gpu._devices import DEVICES
 
@@ -186,40 +195,39 @@ def test_exact_ridge_by_steps():
     assert "pivots" in str(model.plan_)
 
 
-def only_single(monkeypatch):
-    """Tensors of float32 are too many for float64, and have no room for a matrix."""
-    monkeypatch.setattr(mapped_tensors, "DOUBLE_KERNELS_ON_CPU", 0)
-    monkeypatch.setattr(tensor_ridge, "MAX_FACTORED_ROWS_ON_CPU", 0)
-
-
 @pytest.mark.parametrize("alpha", [1.0, 1e-4, 1e-6])
-def test_exact_ridge_of_float32_has_the_digits_that_a_small_penalty_needs(monkeypatch, alpha):
-    only_single(monkeypatch)
-    T = torch.as_tensor(X[:, :2], dtype=torch.float32)
-    model = KernelRidge(alpha, kernel=RBF(gamma=0.5)).fit(T, Y["gaussian"])
-    exact = KernelRidge(alpha, kernel=RBF(gamma=0.5)).fit(X[:, :2], Y["gaussian"])
-    assert model.certificate_.holds
-    assert ("float64" in model.plan_.path) is (alpha < 1e-3)
-    close(model.predict(T), exact.predict(X[:, :2]), 5e-4)
+def test_exact_ridge_of_float32_has_the_digits_that_a_small_penalty_needs(alpha):
+    kernel, T = RBF(gamma=0.5), torch.as_tensor(X[:, :2], dtype=torch.float32)
+    target, strength = Y["gaussian"][:, None], np.array([alpha])
+    solution = tensor_ridge.kernel_ridge(kernel, T, target, None, strength, max_factored_rows=0, double=False)
+    exact = KernelRidge(alpha, kernel=kernel).fit(X[:, :2], Y["gaussian"])
+    assert solution.certificate.holds
+    assert ("float64" in solution.value.path) is (alpha < 1e-3)
+    function = KernelFunction(kernel, T.numpy(), solution.value.coefficients, np.zeros(1))
+    close(function.values(T, double=False)[:, 0], exact.predict(X[:, :2]), 5e-4)
 
 
-def test_values_of_float32_rows_have_digits_where_coefficients_cancel(monkeypatch):
-    only_single(monkeypatch)
+def test_values_of_float32_rows_have_digits_where_coefficients_cancel():
     rows = np.linspace(0, 1, 40)[:, None].astype(np.float32)
     alpha = np.linalg.solve(RBF()(rows.astype(float)) + 1e-8 * np.eye(40), np.sin(6 * rows))
     function = KernelFunction(RBF(), rows, alpha, np.zeros(1))
     assert np.abs(alpha).max() > 1e3
-    close(function.values(torch.as_tensor(rows)), function.values(rows.astype(float)), 1e-6)
+    close(function.values(torch.as_tensor(rows), double=False), function.values(rows.astype(float)), 1e-6)
 
 
-def test_a_failed_float32_fit_names_the_remedy(monkeypatch):
-    only_single(monkeypatch)
-    T = torch.as_tensor(X[:, :1], dtype=torch.float32)
-    features = Nystroem(n_components=N, random_state=0)
-    model = GLM("gaussian", penalty=L2(1e-9), kernel=RBF(gamma=0.02), approximate=features, tol=1e-12)
-    with pytest.warns(NotConvergedWarning, match=r"not converged: .* > .*float32.*X\.double\(\).*fewer landmarks"):
-        model.fit(T, Y["gaussian"])
-    assert not model.certificate_.holds
+def test_a_failed_float32_fit_names_the_remedy():
+    kernel, T = RBF(gamma=0.02), torch.as_tensor(X[:, :1], dtype=torch.float32)
+    features = NystroemMap.of(kernel, X[:, :1])
+    design = LandmarkTensors.of(kernel, T, T, features.back, intercept=True, double=False)
+    kind = MeanResponse(Response(Gaussian(), IDENTITY))
+    losses = ResponseLosses(kind.response, Y["gaussian"][:, None])
+    problem = MappedProblem(design, TensorRowLosses.on_device_of(losses, T), np.array([1e-9]))
+    solution = mapped_newton.solve(problem, None, tolerance=1e-12, most_steps=100)
+    assert not solution.certificate.holds
+    function = KernelFunction(kernel, X[:, :1], np.zeros((N, 1)), np.zeros(1))
+    fit = KernelFit(function, solution, kind, "", lambda: problem, KernelData(Y["gaussian"]), intercept=True)
+    (warning,) = kernel_convergence_warnings(fit, SolverLimits(1e-12, 100))
+    assert re.search(r"not converged: .* > .*float32.*X\.double\(\).*fewer landmarks", str(warning))
 
 
 EDGES = {

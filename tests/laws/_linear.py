@@ -22,7 +22,7 @@ from mercer import (
 )
 from mercer._threads import row_blocks
 from mercer.data.sources.base import Chunk, Piece, Source, SourceColumns
-from mercer.data.sources.memory import HeldPiece
+from mercer.data.sources.memory import HeldPiece, MemorySource
 from mercer.families import L1, L2
 
 Array = np.ndarray
@@ -122,8 +122,16 @@ def table() -> Any:
     return pa.table({"a": DATA["X"][:, 0], "city": city, "b": DATA["X"][:, 2], "plan": rng.choice(["x", "y", "z"], N)})
 
 
+class SampledRows(MemorySource):
+    """Rows in memory, of which solvers start from a few."""
+
+    sample_rows = 400
+
+
 class Tables(Source):
     """Rows of a pyarrow table, 419 at a time."""
+
+    sample_rows = 400
 
     def __init__(self, table: Any, y: Array, weight: Array | None = None, offset: Array | None = None) -> None:
         self._all, self.columns = (table, y, weight, offset), SourceColumns(tuple(table.column_names))

@@ -69,7 +69,8 @@ class Case:
         return clone(self.model).fit(self.rows(table), inputs.values(inputs.target, table), **beside)
 
     def of(self, source: Any) -> Any:
-        """Fitted to a source."""
+        """Fit the model to a source; solvers start from fewer rows than there are."""
+        source.sample_rows = 60
         return clone(self.model).fit(source)
 
     def rows(self, table: pa.Table = TABLE, *, as_array: bool = False) -> Any:

@@ -282,7 +282,7 @@ class Shuffled(Source):
     """The pieces of another source in another order."""
 
     def __init__(self, source: Source, seed: int) -> None:
-        self.source, self.seed, self.columns = source, seed, source.columns
+        self.source, self.seed, self.columns, self.sample_rows = source, seed, source.columns, source.sample_rows
 
     def pieces(self) -> Iterator[Piece]:
         pieces = list(self.source.pieces())

@@ -1,4 +1,4 @@
-"""Fixtures of the laws: the table in all kinds of files, and fits that begin with few rows."""
+"""Fixtures of the laws: the table in all kinds of files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mercer.matrices import streamed
 from tests.laws import _sources
 
 
@@ -16,9 +15,3 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("table")
     _sources.write(folder)
     return folder
-
-
-@pytest.fixture
-def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make fits start from far fewer rows than there are."""
-    monkeypatch.setattr(streamed, "SAMPLE_ROWS", 400)

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import mercer.data
-from mercer.matrices import streamed as survey
 from tests.data.sources.conftest import postgresql as postgresql  # a fixture
 from tests.laws import _sources
 from tests.laws._models import MODELS, Case
@@ -24,12 +23,6 @@ from tests.laws._sources import ARRAYS, KINDS, ROWS, TABLE, Shuffled, supports
 #: what runs in `make test`: every model on these kinds, and these models on every kind
 FEW_KINDS = ("Parquet file", "CSV", "DuckDB file")
 FEW_MODELS = ("GaussianNB", "Ridge", "table")
-
-
-@pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make solvers begin with fewer rows than there are."""
-    monkeypatch.setattr(survey, "SAMPLE_ROWS", 60)
 
 
 @functools.cache

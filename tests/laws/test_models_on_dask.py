@@ -14,7 +14,6 @@ from distributed import Client
 from sklearn.base import clone
 
 import mercer
-from mercer.matrices import streamed
 from tests.engines._clusters import cluster_of
 from tests.laws._models import MODELS, Case, learnt
 from tests.laws._sources import ARRAYS, KINDS, TABLE, supports
@@ -34,11 +33,6 @@ def client(request: pytest.FixtureRequest) -> Iterator[Client]:
 def processes() -> Iterator[Client]:
     with cluster_of(2, processes=True) as cluster, Client(cluster) as client:
         yield client
-
-
-@pytest.fixture(autouse=True)
-def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streamed, "SAMPLE_ROWS", 60)
 
 
 @functools.cache

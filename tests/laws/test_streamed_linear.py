@@ -18,13 +18,10 @@ from mercer import GLM, Lasso, LinearRegression, LogisticRegression, Ridge, Ridg
 from mercer._errors import DataError, FitInterrupted
 from mercer.base import sources
 from mercer.data.sources.base import Source
-from mercer.data.sources.memory import MemorySource
 from mercer.families import L1, L2
 from mercer.matrices.streamed import StreamedObservations
-from tests.laws._linear import DATA, MODELS, Array, N, Tables, assert_same, table
+from tests.laws._linear import DATA, MODELS, Array, N, SampledRows, Tables, assert_same, table
 from tests.laws._sources import Shuffled
-
-pytestmark = pytest.mark.usefixtures("small_samples")
 
 BLOCKS = (311, 4000)
 
@@ -37,7 +34,7 @@ def test_streamed_fits_agree_with_fits_in_memory(name: str, rows: int) -> None:
     if name == "GLM, gamma, canonical":
         X = X[:, [2]]  # few columns leave every mean above 0
     held = clone(model).fit(X, y, weight)
-    source = MemorySource(X, y, weight, rows=rows)
+    source = SampledRows(X, y, weight, rows=rows)
     for each in (source, Shuffled(source, seed=0)) if rows < N else (source,):
         streamed = clone(model).fit(each)
         assert_same(streamed, held)
@@ -49,7 +46,7 @@ def test_streamed_fits_agree_with_fits_in_memory(name: str, rows: int) -> None:
 def test_one_row_at_a_time(name: str) -> None:
     model, response, _ = MODELS[name]
     X, y = DATA["X"][:200], DATA[response][:200]
-    assert_same(clone(model).fit(MemorySource(X, y, rows=1)), clone(model).fit(X, y))
+    assert_same(clone(model).fit(SampledRows(X, y, rows=1)), clone(model).fit(X, y))
 
 
 @pytest.mark.parametrize("form", [np.float32, sparse.csr_array, np.asfortranarray])
@@ -60,7 +57,7 @@ def test_rows_of_every_container_are_streamed(name: str, form: Callable[[Array],
     model, response, _ = MODELS[name]
     X, y = DATA["X"][:, 2:], DATA[response]
     X = form(np.where(np.abs(X) < 1, 0.0, X) if form is sparse.csr_array else X)
-    held, streamed = clone(model).fit(X, y), clone(model).fit(MemorySource(X, y, rows=113))
+    held, streamed = clone(model).fit(X, y), clone(model).fit(SampledRows(X, y, rows=113))
     assert_same(streamed, held, precision=1e-6 if X.dtype == np.float32 else 1e-8)
     assert streamed.coef_.dtype == held.coef_.dtype
     assert streamed.plan_.dtype == held.plan_.dtype
@@ -97,7 +94,7 @@ def test_encoded_tables(model: Any) -> None:
     y = DATA[{"LogisticRegression": "two", "GLM": "count"}.get(type(model).__name__, "number")]
     features = TableFeatures().fit(table())
     rows = features.transform(table())
-    held, streamed = clone(model).fit(rows, y), clone(model).fit(MemorySource(rows, y, rows=113))
+    held, streamed = clone(model).fit(rows, y), clone(model).fit(SampledRows(rows, y, rows=113))
     assert_same(streamed, held)
 
 
@@ -106,7 +103,7 @@ def test_collinear_and_constant_columns() -> None:
     for model, response in ((LinearRegression(), "number"), (Ridge(1.0), "number"), (Lasso(0.1, tol=1e-10), "number")):
         held, streamed = (
             clone(model).fit(X, DATA[response]),
-            clone(model).fit(MemorySource(X, DATA[response], rows=113)),
+            clone(model).fit(SampledRows(X, DATA[response], rows=113)),
         )
         assert_same(streamed, held, precision=1e-7)
         assert [finding.columns for finding in streamed.diagnosis_] == [finding.columns for finding in held.diagnosis_]
@@ -114,7 +111,7 @@ def test_collinear_and_constant_columns() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             held = clone(model).fit(X, DATA[response])
-            streamed = clone(model).fit(MemorySource(X, DATA[response], rows=113))
+            streamed = clone(model).fit(SampledRows(X, DATA[response], rows=113))
         assert_same(streamed, held, precision=1e-6)
         assert [finding.code for finding in streamed.diagnosis_] == [finding.code for finding in held.diagnosis_]
 
@@ -127,7 +124,7 @@ def test_many_columns(l1_ratio: float) -> None:
     y = np.digitize(X[:, 0] + rng.logistic(size=2000), [0.0])
     solver = "saga" if l1_ratio else "lbfgs"
     model = LogisticRegression(C=0.02, l1_ratio=l1_ratio, solver=solver, tol=1e-10)
-    streamed = clone(model).fit(MemorySource(X, y, rows=300))
+    streamed = clone(model).fit(SampledRows(X, y, rows=300))
     assert_same(streamed, clone(model).fit(X, y))
 
 
@@ -136,14 +133,14 @@ def test_many_coefficients_of_classes() -> None:
     X = rng.normal(size=(3000, 80))
     y = np.argmax(X[:, :6] + rng.gumbel(size=(3000, 6)), axis=1)
     model = LogisticRegression(C=0.02, tol=1e-9)
-    streamed = clone(model).fit(MemorySource(X, y, rows=300))
+    streamed = clone(model).fit(SampledRows(X, y, rows=300))
     assert_same(streamed, clone(model).fit(X, y), precision=1e-6)
     assert streamed.plan_.path.startswith("L-BFGS")
 
 
 def test_more_columns_than_rows() -> None:
     X, y = np.random.default_rng(0).normal(size=(20, 30)), DATA["number"][:20]
-    assert_same(Ridge().fit(MemorySource(X, y, rows=7)), Ridge().fit(X, y))
+    assert_same(Ridge().fit(SampledRows(X, y, rows=7)), Ridge().fit(X, y))
 
 
 # How a fit goes.
@@ -162,7 +159,7 @@ def test_models_that_need_all_rows_read_them_into_memory() -> None:
         (RidgeCV(cv=3), DATA["X"], DATA["number"]),
     ]
     for model, X, response in models:
-        held, streamed = clone(model).fit(X, response), clone(model).fit(MemorySource(X, response, rows=100))
+        held, streamed = clone(model).fit(X, response), clone(model).fit(SampledRows(X, response, rows=100))
         np.testing.assert_array_equal(streamed.coef_, held.coef_)
 
 
@@ -190,7 +187,7 @@ def test_an_interrupted_fit_keeps_its_best_coefficients(name: str, monkeypatch: 
     monkeypatch.setattr(StreamedObservations, "responses_as", lambda self, dtype: self)
     model = clone(model)
     with pytest.raises(FitInterrupted, match="kept"):
-        model.fit(MemorySource(DATA["X"], DATA[response], rows=113))
+        model.fit(SampledRows(DATA["X"], DATA[response], rows=113))
     assert np.isfinite(model.coef_).all()
     assert not model.certificate_.holds
 
@@ -199,12 +196,12 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     model = LogisticRegression().fit(DATA["X"][:, 2:], DATA["two"])
     before = model.coef_.copy()
     with pytest.raises(DataError):
-        model.fit(MemorySource(DATA["X"], np.zeros(N), rows=100))
+        model.fit(SampledRows(DATA["X"], np.zeros(N), rows=100))
     np.testing.assert_array_equal(model.coef_, before)
 
 
 def test_a_warm_start_begins_where_the_last_fit_ended() -> None:
-    source = MemorySource(DATA["X"], DATA["two"], rows=113)
+    source = SampledRows(DATA["X"], DATA["two"], rows=113)
     model = LogisticRegression(tol=1e-10, warm_start=True).fit(source)
     assert model.fit(source).plan_.passes <= 3
 

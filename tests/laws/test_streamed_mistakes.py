@@ -18,10 +18,7 @@ from mercer._errors import (
     SupportError,
     UnsuitableSolverError,
 )
-from mercer.data.sources.memory import MemorySource
-from tests.laws._linear import DATA, MODELS, N, Tables, assert_same
-
-pytestmark = pytest.mark.usefixtures("small_samples")
+from tests.laws._linear import DATA, MODELS, N, SampledRows, Tables, assert_same
 
 
 @pytest.mark.parametrize("name", ["ridge", "lasso", "logistic", "Poisson", "GLM, Poisson"])
@@ -31,7 +28,7 @@ def test_values_that_are_not_finite_are_named(name: str, value: float) -> None:
     X = DATA["X"].copy()
     X[300, 2] = value
     with pytest.raises(NonFiniteError, match=r"rows 226 to 338.*'?x2'?.*row 74"):
-        clone(model).fit(MemorySource(X, DATA[response], rows=113))
+        clone(model).fit(SampledRows(X, DATA[response], rows=113))
 
 
 @pytest.mark.parametrize("name", ["ridge", "logistic", "Poisson", "GLM, Poisson"])
@@ -40,7 +37,7 @@ def test_invalid_responses_are_named(name: str) -> None:
     y = DATA[response].astype(object if name == "logistic" else float)
     y[300] = None if name == "logistic" else np.nan
     with pytest.raises(NonFiniteError, match=r"In rows 226 to 338: .*y contains NaN"):
-        clone(model).fit(MemorySource(DATA["X"], y, rows=113))
+        clone(model).fit(SampledRows(DATA["X"], y, rows=113))
 
 
 @pytest.mark.parametrize("model", [PoissonRegressor(), GLM("poisson")])
@@ -48,7 +45,7 @@ def test_responses_outside_the_support_are_named(model: Any) -> None:
     y = DATA["count"].copy()
     y[300] = -1
     with pytest.raises(SupportError, match=r"In rows 226 to 338: .*row 74"):
-        clone(model).fit(MemorySource(DATA["X"], y, rows=113))
+        clone(model).fit(SampledRows(DATA["X"], y, rows=113))
 
 
 def test_a_missing_level_is_named() -> None:
@@ -59,33 +56,33 @@ def test_a_missing_level_is_named() -> None:
 
 def test_one_class_is_refused() -> None:
     with pytest.raises(DataError, match="one class"):
-        LogisticRegression().fit(MemorySource(DATA["X"], np.zeros(N), rows=100))
+        LogisticRegression().fit(SampledRows(DATA["X"], np.zeros(N), rows=100))
 
 
 def test_offsets_are_refused_by_models_that_take_none() -> None:
     for model in (Ridge(), LogisticRegression(), PoissonRegressor(), Perceptron()):
         with pytest.raises(DataError, match="takes no offset"):
-            model.fit(MemorySource(DATA["X"], DATA["two"], None, DATA["offset"]))
+            model.fit(SampledRows(DATA["X"], DATA["two"], None, DATA["offset"]))
 
 
 def test_suspected_separation_is_reported() -> None:
     X, y = np.linspace(-1, 1, 200)[:, None], np.repeat(["a", "b"], 100)
     with pytest.warns(SeparationWarning, match="does not search for"):
-        model = GLM("bernoulli").fit(MemorySource(X, y, rows=30))
+        model = GLM("bernoulli").fit(SampledRows(X, y, rows=30))
     assert [finding.code for finding in model.diagnosis_] == ["separation"]
     with pytest.raises(SeparationError):
-        GLM("bernoulli", on_separation="error").fit(MemorySource(X, y, rows=30))
+        GLM("bernoulli", on_separation="error").fit(SampledRows(X, y, rows=30))
     with pytest.raises(UnsuitableSolverError, match="ridge"):
-        GLM("bernoulli", on_separation="firth").fit(MemorySource(X, y, rows=30))
+        GLM("bernoulli", on_separation="firth").fit(SampledRows(X, y, rows=30))
     ridge = GLM("bernoulli", on_separation="ridge", tol=1e-10)
-    assert_same(clone(ridge).fit(MemorySource(X, y, rows=30)), clone(ridge).fit(X, y))
+    assert_same(clone(ridge).fit(SampledRows(X, y, rows=30)), clone(ridge).fit(X, y))
 
 
 def test_separated_classes_are_reported_too() -> None:
     X, y = np.linspace(-1, 1, 300)[:, None], np.repeat(["a", "b", "c"], 100)
     with pytest.warns(SeparationWarning, match="does not search for"):
-        GLM("categorical").fit(MemorySource(X, y, rows=70))
-    model = LogisticRegression(C=np.inf).fit(MemorySource(X, y, rows=70))
+        GLM("categorical").fit(SampledRows(X, y, rows=70))
+    model = LogisticRegression(C=np.inf).fit(SampledRows(X, y, rows=70))
     assert [finding.code for finding in model.diagnosis_] == ["separation"]
 
 
@@ -94,14 +91,14 @@ def test_a_strong_effect_is_not_separation() -> None:
     X = np.linspace(-30, 30, 600)[:, None]
     y = np.where(X[:, 0] + np.random.default_rng(0).logistic(size=600) > 0, "b", "a")
     model = GLM("bernoulli", tol=1e-10)
-    streamed = clone(model).fit(MemorySource(X, y, rows=70))
+    streamed = clone(model).fit(SampledRows(X, y, rows=70))
     assert not list(streamed.diagnosis_)
     assert_same(streamed, clone(model).fit(X, y))
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
 def test_rows_of_a_source_are_predicted_chunk_by_chunk(method: str) -> None:
-    source = MemorySource(DATA["X"], DATA[MODELS["logistic"][1]], rows=113)
+    source = SampledRows(DATA["X"], DATA[MODELS["logistic"][1]], rows=113)
     model = LogisticRegression().fit(source)
     with pytest.raises(DataError, match=r"Predict chunk by chunk: for chunk in source: model\.predict\(chunk\.X\)"):
         getattr(model, method)(source)

@@ -125,7 +125,7 @@ def observe(
         Whether the first level of a category has no coefficient.
     """
     first = read(source.head())
-    drawing = SamplingPlan.of(first, source.n_rows, labels=labels)
+    drawing = SamplingPlan.of(first, source.n_rows, most_rows=source.sample_rows, labels=labels)
     survey = fold(partial(_surveyed, read, drawing), source, Survey.merge)
     check_total_weight(survey.heavy)
     how = responses(survey)  # raises for bad labels before anything is computed from them

@@ -36,19 +36,23 @@ class KernelFunction:
     alpha: Array  # (n, outputs)
     intercept: Array  # (outputs,)
 
-    def values(self, X: Any) -> Any:
-        """Return the values of new rows, of shape (n, outputs); rows with α = 0 are skipped."""
+    def values(self, X: Any, *, double: bool | None = None) -> Any:
+        """Return the values of new rows, of shape (n, outputs); rows with α = 0 are skipped.
+
+        Values of float32 tensors are computed in float64 if `double`, by default where that is cheap (`worth_double`),
+        and where coefficients cancel.
+        """
         if is_tensor(X):
-            return self._evaluate_tensor(X)
+            return self._evaluate_tensor(X, worth_double(X, len(self.alpha)) if double is None else double)
         used = np.flatnonzero(self.alpha.any(axis=1))
         if not used.size:
             return np.tile(self.intercept, (count(X), 1))
         rows = self.rows if len(used) == len(self.alpha) else take(self.rows, used)
         return np.asarray(Gram(self.kernel, X, rows).matvec(self.alpha[used]) + self.intercept)
 
-    def _evaluate_tensor(self, X: Any) -> Any:
-        """Compute on the device of X, in float64 where that is cheap, or where coefficients cancel."""
-        if not worth_double(X, len(self.alpha)):
+    def _evaluate_tensor(self, X: Any, double: bool) -> Any:
+        """Compute on the device of X, in float64 if `double` or if coefficients cancel."""
+        if not double:
             some = X[:: -(-len(X) // PRECISION_SAMPLE)]
             rough, fine = self._sums(some).double(), self._sums(some.double())
             if bool((rough - fine).abs().max() <= FLOAT32_VALUE_ERROR * fine.abs().max()):

@@ -106,8 +106,6 @@ def _stack(parts: tuple[Any, ...]) -> Any:
 
 # The first pass over a source: numbers of rows, levels, labels, and ranges of the columns.
 
-#: rows of the sample from which a fit starts
-SAMPLE_ROWS = 100_000
 #: bytes that the sample may take
 SAMPLE_BYTES = 1 << 26
 #: factor by which chunks draw more rows than needed on average, as their number is random
@@ -147,11 +145,11 @@ class SamplingPlan:
     labels: bool
 
     @classmethod
-    def of(cls, first: SurveySample, n_rows: int | None, *, labels: bool) -> Self:
-        """Choose the plan from the first rows and, if known, the number of all rows."""
+    def of(cls, first: SurveySample, n_rows: int | None, *, most_rows: int, labels: bool) -> Self:
+        """Choose the plan from the first rows and, if known, the number of all; a sample has at most `most_rows`."""
         size = getattr(first.X, "nbytes", None) or _bytes(first.X)
         rows = max(1, len(first.y))
-        most = int(min(SAMPLE_ROWS, max(1000, SAMPLE_BYTES * rows // max(1, size))))
+        most = int(min(most_rows, max(1000, SAMPLE_BYTES * rows // max(1, size))))
         return cls(most, 1.0 if n_rows is None else min(1.0, OVERSAMPLING * most / max(1, n_rows)), labels)
 
 

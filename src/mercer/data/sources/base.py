@@ -99,6 +99,8 @@ class Source(ABC):
     """
 
     columns: SourceColumns
+    #: rows of the random sample from which a solver starts; it has fewer if they are wide
+    sample_rows: int = 100_000
 
     @abstractmethod
     def pieces(self) -> Iterable[Piece]:
@@ -200,7 +202,7 @@ class Mapped(Source):
 
     def __init__(self, source: Source, function: Callable[[Chunk], Chunk]) -> None:
         self.source, self.function = source, function
-        self.columns = source.columns
+        self.columns, self.sample_rows = source.columns, source.sample_rows
 
     def pieces(self) -> Iterator[Piece]:
         return (_MappedPiece(piece, self.function) for piece in self.source.pieces())
