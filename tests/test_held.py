@@ -54,7 +54,7 @@ def test_nested_parameters_are_listed_and_can_be_set(model: Any) -> None:
         (GLM(penalty=L2()), {"penalty": None, "penalty__strength": 1}, "penalty is None"),
     ],
 )
-def test_an_unknown_parameter_is_refused(model: Any, params: dict[str, Any], sentence: str) -> None:
+def test_an_unknown_parameter_is_rejected(model: Any, params: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         model.set_params(**params)
 

@@ -10,7 +10,7 @@ import pytest
 
 from mercer import _memory as memory
 from mercer._errors import DataError, TooLargeError
-from mercer._memory import available_bytes, refuse_beyond_memory
+from mercer._memory import available_bytes, check_memory
 
 
 @pytest.fixture
@@ -63,10 +63,10 @@ def test_many_small_requests_share_one_reading(machine: Path, monkeypatch: pytes
     assert available_bytes() == 10 * 1024
 
 
-def test_a_request_that_does_not_fit_is_refused_with_the_sizes(machine: Path) -> None:
-    refuse_beyond_memory(900 * 1024, "a small thing", "")
+def test_a_request_that_does_not_fit_is_rejected_with_the_sizes(machine: Path) -> None:
+    check_memory(900 * 1024, "a small thing", "")
     with pytest.raises(TooLargeError, match=r"a large thing needs 2 GB of memory, but 0.00102 GB are left; halve it\."):
-        refuse_beyond_memory(2e9, "a large thing", "halve it")
+        check_memory(2e9, "a large thing", "halve it")
 
 
 def test_the_error_is_caught_as_either_kind() -> None:

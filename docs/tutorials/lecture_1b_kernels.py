@@ -139,8 +139,8 @@ np.testing.assert_allclose(
 print(kernels.check_positive_definite(new_kernel, some).kind)
 try:
     difference = linear - square
-except ValueError as refusal:
-    print(refusal)
+except ValueError as error:
+    print(error)
 
 # %%
 # A map before the kernel, :math:`k(\phi(x), \phi(x'))`, and one feature of one's own, :math:`f(x) f(x')`:
@@ -277,8 +277,8 @@ logistic = kernelize(LogisticRegression(C=10.0), kernels.RBF(sigma=0.5)).fit(X, 
 print(f"logistic regression on an RBF kernel: {logistic.score(X, y):.0%} of the rings")
 try:
     kernelize(Lasso(), "rbf")
-except TypeError as refusal:
-    print(refusal)
+except TypeError as error:
+    print(error)
 
 # %%
 # The perceptron is the simplest case. Every mistake adds a row to :math:`w` or takes one away, so its :math:`\alpha`

@@ -46,12 +46,12 @@ def available_bytes() -> int:
     return last.left
 
 
-def refuse_beyond_memory(needed: float, what: str, instead: str) -> None:
+def check_memory(needed: float, what: str, instead: str) -> None:
     """Raise `TooLargeError` if the needed bytes are not available; `what` needs them, `instead` is the remedy.
 
     Examples
     --------
-    >>> refuse_beyond_memory(1e18, "a kernel matrix of 350,000,000 rows", "use the Nyström method")
+    >>> check_memory(1e18, "a kernel matrix of 350,000,000 rows", "use the Nyström method")
     Traceback (most recent call last):
         ...
     mercer._errors.TooLargeError: a kernel matrix of 350,000,000 rows needs 1e+09 GB of memory, but ... GB are left; use the Nyström method.

@@ -53,7 +53,7 @@ def test_a_file_wins_over_a_bundled_name(tmp_path: Path, monkeypatch: pytest.Mon
         problem_of(open_data("iris"))
 
 
-def test_a_target_without_values_is_refused(tmp_path: Path) -> None:
+def test_a_target_without_values_is_rejected(tmp_path: Path) -> None:
     (path := tmp_path / "empty.csv").write_text("x,y\n1,\n2,NA\n")
     with pytest.raises(EmptyDataError, match=r"'y' is missing in all 2 rows of 'empty\.csv'; name another column"):
         problem_of(open_data(path), target="y")

@@ -55,13 +55,13 @@ def test_calibrated_and_conformal_models_are_fitted() -> None:
         ("NaiveBayes", CLASSES, {"conformal": 1.0}, "between 0 and 1"),
     ],
 )
-def test_unusable_targets_are_refused(name: str, y: list[object], options: dict[str, object], sentence: str) -> None:
+def test_unusable_targets_are_rejected(name: str, y: list[object], options: dict[str, object], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         fit_model(name, FRAME, y, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["NaiveBayes", "GaussianNB", "BernoulliNB"])
-def test_a_target_of_one_class_is_refused_in_memory_and_from_a_source(name: str) -> None:
+def test_a_target_of_one_class_is_rejected_in_memory_and_from_a_source(name: str) -> None:
     sentence = "Every row has the label 'a'; to fit a classifier takes at least two classes"
     with pytest.raises(DataError, match=sentence):
         fit_model(name, FRAME, ["a"] * 60)

@@ -50,7 +50,7 @@ def test_a_class_that_priors_leave_out_is_named() -> None:
     assert (predict_columns(add_decision(MODEL, priors={"1": 1.0}), X, PredictionOptions())["prediction"] == 1).all()
 
 
-def test_options_that_the_model_does_not_support_are_refused() -> None:
+def test_options_that_the_model_does_not_support_are_rejected() -> None:
     scores = LinearSVC().fit(X, Y)
     assert list(predict_columns(scores, X, PredictionOptions())) == ["prediction"]
     with pytest.raises(ScoresOnlyError, match="LogisticRegression"):

@@ -100,7 +100,7 @@ def test_words_are_counted_for_models_of_counts() -> None:
     assert all(name.startswith("mail[") for name in ready.model[0].fit(frame).get_feature_names_out())
 
 
-def test_a_table_without_usable_columns_is_refused() -> None:
+def test_a_table_without_usable_columns_is_rejected() -> None:
     with pytest.raises(DataError, match="no family for text and dates"):
         prepare_named("NaiveBayes", MIXED.select(["day"]))
 

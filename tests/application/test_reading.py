@@ -8,7 +8,7 @@ import pytest
 from mercer import GLM, Calibrated, GaussianNB, NaiveBayes
 from mercer._errors import ColumnMismatchError
 from mercer.application.fitting import fit_model
-from mercer.application.reading import column_types, columns_of, refuse_other_table, refuse_unknown
+from mercer.application.reading import check_columns_exist, check_table_columns, column_types, columns_of
 from mercer.data import Kind
 from mercer.data.declared_kinds import with_kinds
 
@@ -41,25 +41,25 @@ def test_columns_of_a_wrapped_model() -> None:
     assert columns_of(GaussianNB().fit([[0.0], [1.0], [0.5], [2.0]], [0, 1, 0, 1])) is None
 
 
-def test_other_tables_are_refused() -> None:
+def test_other_tables_are_rejected() -> None:
     model = fit_model("NaiveBayes", FRAME, Y).model
-    refuse_other_table(model, ["c", "code", "n", "more"], "a.csv")
+    check_table_columns(model, ["c", "code", "n", "more"], "a.csv")
     with pytest.raises(
         ColumnMismatchError, match=r"'a\.csv' lacks 2 of the 3 columns that it reads: 'n', 'code'\. Give"
     ):
-        refuse_other_table(model, ["c", "m"], "a.csv")
+        check_table_columns(model, ["c", "m"], "a.csv")
     with pytest.raises(ColumnMismatchError, match=r"For 'code': did you mean 'Code'\?$"):
-        refuse_other_table(model, ["c", "m", "Code"], "a.csv")
+        check_table_columns(model, ["c", "m", "Code"], "a.csv")
     with pytest.raises(ColumnMismatchError, match="Did you mean 'code'"):
-        refuse_unknown(["cods"], ["code"])
+        check_columns_exist(["cods"], ["code"])
 
 
 def test_an_error_about_many_columns_names_a_few_once_each() -> None:
     wide = pa.table({f"x{j}": [0.5, 1.5, 2.5, 4.0] for j in range(30)})
-    with pytest.raises(ColumnMismatchError) as refusal:
-        refuse_other_table(GaussianNB().fit(wide, [0, 1, 0, 1]), ["other"], "a.csv")
-    assert "lacks 30 of the 30 columns that it reads: 'x0', 'x1', 'x2', 'x3', 'x4' and 25 more." in str(refusal.value)
-    assert str(refusal.value).count("'x0'") == 1
+    with pytest.raises(ColumnMismatchError) as rejection:
+        check_table_columns(GaussianNB().fit(wide, [0, 1, 0, 1]), ["other"], "a.csv")
+    assert "lacks 30 of the 30 columns that it reads: 'x0', 'x1', 'x2', 'x3', 'x4' and 25 more." in str(rejection.value)
+    assert str(rejection.value).count("'x0'") == 1
 
 
 def test_a_glm_reads_names_as_names() -> None:

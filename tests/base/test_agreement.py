@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer._errors import DataError
-from mercer.base.agreement import is_same_value, refuse_labels_of_other_type
+from mercer.base.agreement import check_label_types, is_same_value
 from mercer.density import Bandwidth
 
 NUMBERS = [np.array([0, 1]), np.array([0.0, 2.0]), np.array([False, True]), np.array([0, 1], dtype=object)]
@@ -17,15 +17,15 @@ TEXT = [np.array(["a", "b"]), np.array(["a", "b"], dtype=object)]
 def test_labels_of_one_type_are_compatible_in_any_container(alike):
     for one in alike:
         for other in alike:
-            refuse_labels_of_other_type(one, other)
+            check_label_types(one, other)
 
 
 @pytest.mark.parametrize("one", TEXT)
 @pytest.mark.parametrize("other", [*NUMBERS, np.array([b"a"])])
-def test_text_mixed_with_other_types_is_refused(one, other):
+def test_text_mixed_with_other_types_is_rejected(one, other):
     for labels, known in ((one, other), (other, one)):
         with pytest.raises(DataError, match=r"Convert y to their type"):
-            refuse_labels_of_other_type(labels, known)
+            check_label_types(labels, known)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ SUITED = {
 ONE_ROW = "learns from a class of one distinct row, which has no covariance of its own, however it is shrunk"
 ONE_BY_ONE = "a row learnt twice is not a row of twice the weight: there are two updates, as in scikit-learn"
 LEFT_OUT = "probabilities come from leaving rows out: one of weight two goes as a whole, of two rows one remains"
-FEW_COLUMNS = "has more than three columns, which a histogram refuses; densities/test_histogram_density.py lifts that"
+FEW_COLUMNS = "has more than three columns, which a histogram rejects; densities/test_histogram_density.py lifts that"
 IMPOSSIBLE = {
     "HistogramDensity": dict.fromkeys(
         (

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer._errors import AsymmetricKernelError, DataError, KernelShapeError, NonFiniteError
-from mercer.base.kernel_comparison import ByKernel, block, matrix_of_function, refuse_no_kernel_matrix, whole_matrix
+from mercer.base.kernel_comparison import ByKernel, block, check_kernel_matrix, matrix_of_function, whole_matrix
 from mercer.kernels import RBF
 from mercer.kernels.inputs import take
 
@@ -38,7 +38,7 @@ def test_functions_of_sets_and_of_rows_are_distinguished(rng: np.random.Generato
     assert whole_matrix(lambda x, z: float(x @ z), X) is None
 
 
-def test_functions_of_the_wrong_shape_or_with_gaps_are_refused(rng: np.random.Generator) -> None:
+def test_functions_of_the_wrong_shape_or_with_gaps_are_rejected(rng: np.random.Generator) -> None:
     X = rng.normal(size=(4, 3))
     with pytest.raises(KernelShapeError, match=r"shape \(4, 3\).*4 and 4 rows"):
         matrix_of_function(lambda A, B: A, X, X)
@@ -48,9 +48,9 @@ def test_functions_of_the_wrong_shape_or_with_gaps_are_refused(rng: np.random.Ge
 
 def test_a_kernel_matrix_is_square_and_symmetric() -> None:
     with pytest.raises(DataError, match=r"square matrix. Input is a 2x3"):
-        refuse_no_kernel_matrix(np.ones((2, 3)), "K")
+        check_kernel_matrix(np.ones((2, 3)), "K")
     K = np.eye(3)
     K[0, 2] = 0.5
     with pytest.raises(AsymmetricKernelError, match=r"0.5 for the rows 0 and 2, but 0 for 2 and 0"):
-        refuse_no_kernel_matrix(K, "K")
-    refuse_no_kernel_matrix(np.eye(3), "K")
+        check_kernel_matrix(K, "K")
+    check_kernel_matrix(np.eye(3), "K")

@@ -150,20 +150,20 @@ def _array(values: Any) -> Any:
 def test_codes_are_never_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither to fit nor to predict: a million rows of a thousand levels would not fit."""
 
-    def refuse(*_: Any) -> None:
+    def fail(*_: Any) -> None:
         raise AssertionError("written out")
 
-    monkeypatch.setattr(Encoded, "toarray", refuse)
-    monkeypatch.setattr(Encoded, "__array__", refuse)
-    monkeypatch.setattr(Encoded, "tocsr", refuse)
-    monkeypatch.setattr(CategoricalMatrix, "dense", refuse)
+    monkeypatch.setattr(Encoded, "toarray", fail)
+    monkeypatch.setattr(Encoded, "__array__", fail)
+    monkeypatch.setattr(Encoded, "tocsr", fail)
+    monkeypatch.setattr(CategoricalMatrix, "dense", fail)
     many = Encoded.of([CodePart(np.arange(1000) % 300, 300), CodePart(np.arange(1000) % 7, 7)])
     y = (np.arange(1000) % 3 == 0).astype(int)
     for model in (LogisticRegression(), GLM("poisson", penalty="l2"), PoissonRegressor(), Ridge(), Ridge(alpha="gcv")):
         assert np.isfinite(model.fit(many, y).predict(many)).all()
 
 
-# Names and refusals.
+# Names and rejections.
 
 
 def test_models_have_the_names_of_the_columns() -> None:
@@ -218,7 +218,7 @@ def test_rows_and_responses_are_checked() -> None:
         LogisticRegression().fit(X, TARGETS["classes"], sample_weight=-np.ones(N))
 
 
-def test_expansion_beyond_memory_is_refused() -> None:
+def test_expansion_beyond_memory_is_rejected() -> None:
     n = 1_000_000
     huge = Encoded.of([CodePart(np.zeros(n, dtype=np.int32), n)])
     for model in (mercer.KernelDensity(), mercer.NaiveBayes()):

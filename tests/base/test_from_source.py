@@ -66,11 +66,11 @@ def test_densities():
     np.testing.assert_allclose(KernelDensity().fit(MemorySource(X, rows=7)).score_samples(X), expected)
 
 
-def test_rows_that_do_not_fit_into_memory_are_refused(monkeypatch):
-    def refuse(needed, what, instead):
+def test_rows_that_do_not_fit_into_memory_are_rejected(monkeypatch):
+    def fail(needed, what, instead):
         raise TooLargeError(f"{what} … {instead}")
 
-    monkeypatch.setattr(read_all, "refuse_beyond_memory", refuse)
+    monkeypatch.setattr(read_all, "check_memory", fail)
     with pytest.raises(TooLargeError, match=r"needs together.*a model that streams"):
         SVC().fit(MemorySource(*rows()))
 
@@ -82,7 +82,7 @@ def test_every_estimator_takes_a_source(name):
     assert "checkpoint" not in inspect.signature(fit).parameters  # scikit-learn's parameters, exactly
 
 
-def test_weights_and_offsets_that_a_model_does_not_take_are_refused():
+def test_weights_and_offsets_that_a_model_does_not_take_are_rejected():
     X, y = rows()
     with pytest.raises(DataError, match="KernelRidge takes no offset; open the source without"):
         KernelRidge().fit(MemorySource(X, y, offset=np.ones(ROWS)))

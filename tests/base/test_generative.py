@@ -256,7 +256,7 @@ def test_rows_that_were_not_learnt_cannot_be_forgotten(case):
 
 
 @every_model
-def test_negative_weights_are_refused_by_row(case):
+def test_negative_weights_are_rejected_by_row(case):
     model = case.make().fit(case.X, case.y)
     with pytest.raises(DataError, match=r"Negative values.*`sample_weight`.*Row 3 has the weight -0\.5"):
         model.partial_fit(case.X, case.y, sample_weight=np.where(np.arange(len(case.y)) == 3, -0.5, 1.0))

@@ -52,7 +52,7 @@ def test_identical_rows_have_width_one() -> None:
     assert width_of("median", X) == width_of("scale", X) == 1.0
 
 
-def test_a_variance_that_overflows_is_refused() -> None:
+def test_a_variance_that_overflows_is_rejected() -> None:
     with pytest.raises(DataError, match=r"not finite.*StandardScaler"):
         width_of("scale", np.array([[1e200], [-1e200]]))
 

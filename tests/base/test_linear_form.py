@@ -190,7 +190,7 @@ def test_features_have_names(rng):
 # What has none.
 
 
-def test_a_model_without_a_linear_form_is_refused(rng):
+def test_a_model_without_a_linear_form_is_rejected(rng):
     X, y = counts(rng)
     with pytest.raises(NoLinearFormError, match="LogisticRegression has no linear form"):
         linear_form(LogisticRegression())
@@ -209,7 +209,7 @@ def test_a_probability_of_zero_has_no_weight(model):
         linear_form(model.fit(X, y))
 
 
-def test_a_missing_value_without_a_term_is_refused(rng):
+def test_a_missing_value_without_a_term_is_rejected(rng):
     X, y = measurements(rng)
     form = linear_form(NaiveBayes().fit(X, y))
     with pytest.raises(NonFiniteError, match="predict_log_proba"):

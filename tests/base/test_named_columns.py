@@ -17,6 +17,6 @@ def test_columns_are_named_or_counted(key, place):
 
 
 @pytest.mark.parametrize("key", ["cities", 2, -3, 0.5, None])
-def test_an_invalid_column_is_refused(key):
+def test_an_invalid_column_is_rejected(key):
     with pytest.raises(ColumnMismatchError, match=r"families names column .* no such column"):
         find_column(key, NAMES, "families")

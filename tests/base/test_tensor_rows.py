@@ -271,7 +271,7 @@ BROKEN: dict[str, tuple[Callable[[Any, Any], tuple[Any, ...]], type[Exception]]]
 
 @each_of_four
 @pytest.mark.parametrize(("breaking", "error"), BROKEN.values(), ids=BROKEN)
-def test_bad_tensors_are_refused_and_leave_the_old_model(make, breaking, error, data):
+def test_bad_tensors_are_rejected_and_leave_the_old_model(make, breaking, error, data):
     X, y = tensors(*data)
     model = make().fit(X, y)
     before = dict(vars(model))
@@ -315,8 +315,8 @@ def test_extreme_values_give_the_result_or_the_error_of_arrays(make, extreme, da
     def answer(X: Any, y: Any) -> Any:
         try:
             return np.asarray(make().fit(X, y).predict_proba(X))
-        except DataError as refusal:
-            return f"{type(refusal).__name__}: {refusal}"
+        except DataError as rejection:
+            return f"{type(rejection).__name__}: {rejection}"
 
     X, y = extreme(data[0][:100], data[1][:100]), data[1][:100]
     expected, got = answer(X, y), answer(*tensors(X, y))
@@ -326,7 +326,7 @@ def test_extreme_values_give_the_result_or_the_error_of_arrays(make, extreme, da
         np.testing.assert_allclose(got, expected, atol=1e-9)
 
 
-def test_one_class_is_refused_as_for_arrays(data):
+def test_one_class_is_rejected_as_for_arrays(data):
     X, y = data[0], np.zeros_like(data[1])
     for make in (QuadraticDiscriminantAnalysis, GaussianDiscriminant):
         with pytest.raises(DataError) as of_tensors:
@@ -346,12 +346,12 @@ def test_chunks_are_smaller_if_memory_is_short(make, data, monkeypatch):
 
     def with_room_for(rows: int) -> None:
         def in_chunks(count: int, step: int, work: Any, what: str) -> None:
-            def or_refuse(some: slice) -> None:
+            def or_reject(some: slice) -> None:
                 if some.stop - some.start > rows:
                     raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
                 work(some)
 
-            chunks.in_chunks(count, step, or_refuse, what)
+            chunks.in_chunks(count, step, or_reject, what)
 
         monkeypatch.setattr(generative, "in_chunks", in_chunks)
         monkeypatch.setattr(generative.device, "in_chunks", in_chunks)

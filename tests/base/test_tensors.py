@@ -16,11 +16,11 @@ from mercer._errors import ColumnMismatchError, DataError, DeviceError, EmptyDat
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer.base.validation import (
     align_with_rows,
+    check_finite,
     check_tensor,
     check_tensor_weight,
     decode_labels,
     encode_tensor_labels,
-    refuse_not_finite,
     tensor_plan,
 )
 from mercer.data.labels import encode_labels
@@ -86,7 +86,7 @@ def test_rows_that_need_no_change_are_not_copied():
         (X + 1j, DeviceError, "real"),
     ],
 )
-def test_invalid_rows_are_refused(rows, error, words):
+def test_invalid_rows_are_rejected(rows, error, words):
     model = Model(n_features_in_=2)
     with pytest.raises(error, match=words):
         check_tensor(model, rows, reset=False)
@@ -162,20 +162,20 @@ def test_labels_of_other_types_are_coded():
         (torch.zeros(6, device="meta"), DeviceError, "y is on meta"),
     ],
 )
-def test_invalid_labels_are_refused(y, error, words):
+def test_invalid_labels_are_rejected(y, error, words):
     with pytest.raises(error, match=words):
         encode_tensor_labels(y, X)
 
 
 def test_values_that_are_not_finite_are_named():
     model = Model(n_features_in_=2)
-    refuse_not_finite(model, X)
-    refuse_not_finite(model, torch.full((2, 2), 1.5e308, dtype=torch.float64))  # whose sum is not finite
+    check_finite(model, X)
+    check_finite(model, torch.full((2, 2), 1.5e308, dtype=torch.float64))  # whose sum is not finite
     for value, words in ((torch.nan, "NaN"), (torch.inf, "infinity"), (-torch.inf, "infinity")):
         broken = X.detach().clone()
         broken[3, 1] = value
         with pytest.raises(NonFiniteError, match=rf"contains {words}\. Column 'x1' is {value} in row 3"):
-            refuse_not_finite(model, broken)
+            check_finite(model, broken)
 
 
 def test_a_plan_names_the_device():
@@ -185,7 +185,7 @@ def test_a_plan_names_the_device():
 
 @pytest.mark.parametrize("model", [LinearSVC(), LinearThreshold(), MultinomialNB(), NaiveBayes(), SVC()], ids=repr)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-def test_models_of_arrays_take_tensors_of_main_memory_and_refuse_others(model, dtype):
+def test_models_of_arrays_take_tensors_of_main_memory_and_reject_others(model, dtype):
     rows, y = X.to(dtype, copy=True).requires_grad_(), torch.tensor([0, 1, 0, 1, 1, 1])
     taken = rows.detach().double()
     said = model.fit(rows, y, sample_weight=torch.ones(6)).predict(rows)

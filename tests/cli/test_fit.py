@@ -168,7 +168,7 @@ def test_a_file_larger_than_memory_is_streamed_with_a_note(
         (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"], "tcp://127.0.0.1:9"),
     ],
 )
-def test_options_incompatible_with_streaming_are_refused(
+def test_options_incompatible_with_streaming_are_rejected(
     run: Run, people: Path, tmp_path: Path, options: list[str], sentence: str
 ) -> None:
     told = run("fit", people, "--target", "size", "-o", tmp_path / "m", *options)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.conftest import Run, table_of
 
-REFUSED = [
+REJECTED = [
     "fit d --target size -o d/p.csv",
     "fit d --target size -o d/../d/p.csv",
     "fit d --target size -o link.csv",
@@ -60,8 +60,8 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-@pytest.mark.parametrize("command", REFUSED)
-def test_an_output_that_is_an_input_is_refused(run: Run, place: Path, command: str) -> None:
+@pytest.mark.parametrize("command", REJECTED)
+def test_an_output_that_is_an_input_is_rejected(run: Run, place: Path, command: str) -> None:
     before = contents(place)
     ended = run(*shlex.split(command))
     assert "is an input, and is not overwritten. Name another file." in ended.stderr

@@ -284,7 +284,7 @@ ASKED = ["predict {} people.csv", "explain {} 0 --data people.csv", "explain {}"
         *(("unnamed", command) for command in ASKED[:2]),
     ],
 )
-def test_models_that_a_command_cannot_use_are_refused(run: Run, folder: Path, name: str, command: str) -> None:
+def test_models_that_a_command_cannot_use_are_rejected(run: Run, folder: Path, name: str, command: str) -> None:
     made, sentence = OF_OTHERS[name]
     mercer.save(made(), folder / "other.mercer")
     result = run(*command.format("other.mercer").split())
@@ -308,7 +308,7 @@ def test_tables_of_a_database_are_listed(run: Run, folder: Path, name: str) -> N
         assert sentence in result.stderr.splitlines()[-1]
 
 
-def test_svmlight_files_are_refused_with_a_remedy(run: Run, folder: Path) -> None:
+def test_svmlight_files_are_rejected_with_a_remedy(run: Run, folder: Path) -> None:
     (folder / "a.svm").write_text("1 1:0.5\n0 2:1.5\n")
     result = run("fit", "a.svm", "--target", "y", "-o", "a.mercer")
     assert result.exit_code == 2

@@ -176,7 +176,7 @@ class TestForget:
             mercer.load(left).predict_proba(frame), mercer.load(direct).predict_proba(frame), rtol=1e-8
         )
 
-    def test_models_that_cannot_forget_are_refused(self, run: Run, people: Path, tmp_path: Path) -> None:
+    def test_models_that_cannot_forget_are_rejected(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "size", "-o", tmp_path / "m", "-q")
         result = run("forget", tmp_path / "m", people, "--target", "size", "-o", tmp_path / "c")
         assert result.exit_code == 2
@@ -198,9 +198,9 @@ class TestExport:
         query = run("export", model, "--to", "sql", "--keep", "id", "--keep", "name", "--dialect", "sqlite").stdout
         assert 'k1 AS "id",\n    k2 AS "name",' in query
         assert "AS MATERIALIZED" in query
-        refused = run("export", model, "--to", "python", "--keep", "id")
-        assert refused.exit_code == 2
-        assert "--keep is for --to sql" in refused.stderr
+        rejected = run("export", model, "--to", "python", "--keep", "id")
+        assert rejected.exit_code == 2
+        assert "--keep is for --to sql" in rejected.stderr
 
     def test_rows_that_an_export_cannot_predict_are_named(self, run: Run, tmp_path: Path) -> None:
         table = tmp_path / "wine.csv"

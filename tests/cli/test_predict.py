@@ -149,7 +149,7 @@ def test_a_word_among_numbers_is_named_with_its_column_and_line(
     assert run("predict", model, people, "--missing", "not known").exit_code == 0
 
 
-def test_clock_times_are_refused_if_they_could_not_be_read_back(run: Run, people: Path) -> None:
+def test_clock_times_are_rejected_if_they_could_not_be_read_back(run: Run, people: Path) -> None:
     rows = [f"{6 + i % 12:02}:{i % 60:02},{i % 7}.5,{'ab'[i % 2]}" for i in range(60)]
     people.write_text("\n".join(["dep,x,y", *rows]))
     fit = ("fit", people, "--target", "y", "-o", people.with_suffix(".mercer"), "-q")
@@ -175,7 +175,7 @@ def test_a_baseline_accepts_columns_of_any_kind(run: Run, people: Path) -> None:
     assert {line.split(",")[0] for line in found.stdout.splitlines()[1:]} == {"b"}
 
 
-def test_a_refused_row_is_named_by_its_number_in_the_file(run: Run, people: Path, tmp_path: Path) -> None:
+def test_a_rejected_row_is_named_by_its_number_in_the_file(run: Run, people: Path, tmp_path: Path) -> None:
     run("fit", people, "--target", "size", "--drop", "city", "-o", tmp_path / "m", "-q")
     rows = people.read_text().splitlines()
     rows[71] = "70,inf,Ulm,tall"
@@ -309,5 +309,5 @@ def test_text_is_never_a_formula_in_a_spreadsheet(run: Run, tmp_path: Path) -> N
     assert "'=1+1" in safe
     assert "'no" not in safe
     assert safe.replace("'", "") == plain
-    refused = run("predict", model, rows, *keep, "--spreadsheet", "-o", tmp_path / "p.parquet")
-    assert "is for .csv and .tsv files" in refused.stderr
+    rejected = run("predict", model, rows, *keep, "--spreadsheet", "-o", tmp_path / "p.parquet")
+    assert "is for .csv and .tsv files" in rejected.stderr

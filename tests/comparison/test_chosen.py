@@ -34,7 +34,7 @@ def test_a_single_name_is_a_list_of_one() -> None:
         compare(X, Y, models="NaiveBase")
 
 
-def test_unsuitable_and_unknown_models_are_refused() -> None:
+def test_unsuitable_and_unknown_models_are_rejected() -> None:
     with pytest.raises(DataError, match="Lasso is not a model for the task classification"):
         compare(X, Y, models=["Lasso"])
     with pytest.raises(DataError, match="There is no model 'Laso'"):

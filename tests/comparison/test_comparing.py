@@ -260,7 +260,7 @@ def test_ctrl_c_keeps_the_finished_models() -> None:
         (X, Y, {"task": "guessing"}, DataError, "classification, ordered, regression, amounts, counts or auto"),
     ],
 )
-def test_invalid_input_is_refused(data: Any, labels: Any, options: Any, error: type[Exception], sentence: str) -> None:
+def test_invalid_input_is_rejected(data: Any, labels: Any, options: Any, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         compare(data, labels, **{"models": [GaussianNB()], **options})
 
@@ -303,7 +303,7 @@ def test_the_repr_is_short() -> None:
 
 
 @pytest.mark.parametrize("empty", [None, np.nan, "", 7.0])
-def test_columns_without_variation_are_refused(empty: Any) -> None:
+def test_columns_without_variation_are_rejected(empty: Any) -> None:
     frame = pd.DataFrame({"a": [empty] * 40, "b": [empty] * 40, "y": [0, 1] * 20})
     with pytest.raises(EmptyDataError, match=r"nothing to learn from: 'a' and 'b' have no values, or the same one"):
         compare(frame, "y")

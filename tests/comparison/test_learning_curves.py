@@ -252,13 +252,13 @@ def test_default_sizes_grow_to_all_rows() -> None:
         ({"pair": None}, "two models"),
     ],
 )
-def test_invalid_arguments_are_refused(options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_rejected(options: dict[str, Any], message: str) -> None:
     given = {"pair": GaussianNB(), "y": Y, **options}
     with pytest.raises(DataError, match=message):
         learning_curves(given.pop("pair"), X, given.pop("y"), **given)
 
 
-def test_tables_of_unequal_length_and_without_rows_are_refused() -> None:
+def test_tables_of_unequal_length_and_without_rows_are_rejected() -> None:
     with pytest.raises(DataError, match="100 rows, but y has 150"):
         learning_curves(BOTH, (Table.of(X), Table.of(X[:100])), Y)
     with pytest.raises(DataError, match="no rows"):
@@ -283,7 +283,7 @@ def test_unknown_sizes_and_measures_are_named(curves: Any) -> None:
             ask("accuracy")
 
 
-def test_a_model_without_counterpart_is_refused() -> None:
+def test_a_model_without_counterpart_is_rejected() -> None:
     from mercer import Perceptron
 
     with pytest.raises(NoCounterpartError, match="Perceptron"):

@@ -212,7 +212,7 @@ def test_infinite_weights_are_not_used_as_a_start() -> None:
     ],
     ids=named,
 )
-def test_a_model_without_counterpart_is_refused_with_the_reason(model: Any, reason: str) -> None:
+def test_a_model_without_counterpart_is_rejected_with_the_reason(model: Any, reason: str) -> None:
     with pytest.raises(NoCounterpartError, match=reason):
         counterpart(model)
     assert half_of(model) is None

@@ -107,7 +107,7 @@ def test_splits_are_described() -> None:
         ({"times": np.arange(60), "groups": np.arange(60)}, "by groups or by time"),
     ],
 )
-def test_impossible_splits_are_refused(options: dict[str, Any], sentence: str) -> None:
+def test_impossible_splits_are_rejected(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         make_splits(**{"task": CLASSES, "folds": 5, "repeats": 1, "seed": 0, **options})
 

@@ -203,7 +203,7 @@ def test_progress_is_reported() -> None:
         ({"y": np.zeros(150)}, "label"),
     ],
 )
-def test_invalid_arguments_are_refused(options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_rejected(options: dict[str, Any], message: str) -> None:
     given = {"models": GaussianNB(), "X": X, "y": Y, **options}
     with pytest.raises(DataError, match=message):
         stress(given.pop("models"), given.pop("X"), given.pop("y"), **given)

@@ -130,7 +130,7 @@ def test_frames_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("model", "X", "sentence"), [(3, rows(5), "estimator"), (Ridge, rows(5), "estimator"), (Ridge(), 3, "rows")]
 )
-def test_invalid_models_and_rows_are_refused(model: object, X: object, sentence: str) -> None:
+def test_invalid_models_and_rows_are_rejected(model: object, X: object, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         estimate_cost(model, X)
 

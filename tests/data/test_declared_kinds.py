@@ -38,6 +38,6 @@ def test_declared_kinds_are_kept_when_rows_and_columns_are_selected() -> None:
     assert TableFeatures().fit(table.native).get_feature_names_out().tolist() == ["stars"]
 
 
-def test_an_unknown_column_is_refused() -> None:
+def test_an_unknown_column_is_rejected() -> None:
     with pytest.raises(ColumnMismatchError, match="Did you mean 'stars'"):
         with_kinds(FRAME, {"star": Kind.NUMBER})

@@ -244,7 +244,7 @@ def test_formats_can_be_forced_on_the_command_line(
     assert note in line
 
 
-def test_an_unknown_decimal_mark_is_refused() -> None:
+def test_an_unknown_decimal_mark_is_rejected() -> None:
     result = CliRunner().invoke(app, ["compare", "iris", "--decimal", ";"])
     assert result.exit_code != 0
 

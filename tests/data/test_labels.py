@@ -99,18 +99,18 @@ def test_a_missing_label_is_named_by_its_row(y: Any) -> None:
         encode_labels(y)
 
 
-def test_infinite_labels_are_refused() -> None:
+def test_infinite_labels_are_rejected() -> None:
     with pytest.raises(NonFiniteError, match=r"^Input y contains infinity or a value too large .*row 2"):
         encode_labels([0.0, 1.0, -np.inf, np.inf])
 
 
 @pytest.mark.parametrize("y", [[0.5, 1.0], np.array([1, 2.5], dtype=object), [1e300, 0.25]])
-def test_continuous_targets_are_refused_as_labels(y: Any) -> None:
+def test_continuous_targets_are_rejected_as_labels(y: Any) -> None:
     with pytest.raises(DataError, match=r"^Unknown label type: continuous\. Maybe you are trying to fit a classifier"):
         encode_labels(y)
 
 
-def test_labels_of_several_types_are_refused() -> None:
+def test_labels_of_several_types_are_rejected() -> None:
     with pytest.raises(DataError, match="int, str"):
         encode_labels(np.array([1, "a"], dtype=object))
 

@@ -59,14 +59,14 @@ def test_a_missing_library_is_named_with_its_installation(library: str, monkeypa
 
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])
 @pytest.mark.parametrize("dictionary", [False, True])
-def test_a_stream_that_is_compressed_is_refused(codec: str, dictionary: bool) -> None:
+def test_a_stream_that_is_compressed_is_rejected(codec: str, dictionary: bool) -> None:
     values = pa.array(["long " * 1000] * 2000)
     octets = stream(pa.table({"a": values.dictionary_encode() if dictionary else values}), compression=codec)
     with pytest.raises(DataError, match="compressed"):
         frame_of_bytes(octets, "pyarrow")
 
 
-def test_more_rows_than_the_bytes_can_store_are_refused() -> None:
+def test_more_rows_than_the_bytes_can_store_are_rejected() -> None:
     with pytest.raises(DataError, match="values are more"):
         frame_of_bytes(stream(pa.table({"a": pa.nulls(10**9)})), "pandas")
 
@@ -93,7 +93,7 @@ NULLS = pa.FixedSizeListArray.from_arrays(pa.nulls(10**9), 10**9)
     ],
     ids=["fixed", "list", "struct", "nested", "view", "texts", "bytes"],
 )
-def test_more_values_than_the_bytes_can_store_are_refused(values: pa.Array) -> None:
+def test_more_values_than_the_bytes_can_store_are_rejected(values: pa.Array) -> None:
     with pytest.raises(DataError, match="values are more than they can hold"):
         frame_of_bytes(stream(pa.table({"a": values})), "pandas")
 
@@ -111,7 +111,7 @@ def test_more_values_than_the_bytes_can_store_are_refused(values: pa.Array) -> N
     ],
     ids=lambda values: str(values.type).partition("<")[0],
 )
-def test_types_that_polars_does_not_have_are_refused(values: pa.Array) -> None:
+def test_types_that_polars_does_not_have_are_rejected(values: pa.Array) -> None:
     """The errors of polars have their own classes, some of which are not an `Exception`."""
     with pytest.raises(DataError, match="not a frame"):
         frame_of_bytes(stream(pa.table({"a": values})), "polars")

@@ -96,7 +96,7 @@ def test_a_category_is_not_a_number(frame: Any) -> None:
         Table.of(frame).numbers()
 
 
-def test_slices_with_steps_are_refused(frame: Any) -> None:
+def test_slices_with_steps_are_rejected(frame: Any) -> None:
     with pytest.raises(ValueError, match="take"):
         Table.of(frame).rows(slice(None, None, 2))
 
@@ -180,7 +180,7 @@ def test_strings_that_become_mixed_after_many_rows() -> None:
     assert values_of(Table.of(frame), 0)[-1] == 7
 
 
-def test_nested_objects_are_refused_as_labels() -> None:
+def test_nested_objects_are_rejected_as_labels() -> None:
     table = Table.of(pd.DataFrame({"x": pd.Series([["a"], {"b": 1}], dtype=object)}))
     with pytest.raises(ColumnTypeError, match=r"'x'.*unhashable"):
         table.coded(0)
@@ -228,7 +228,7 @@ UNSUPPORTED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("frame", UNSUPPORTED.values(), ids=UNSUPPORTED)
-def test_other_types_are_refused_with_a_remedy(frame: Any) -> None:
+def test_other_types_are_rejected_with_a_remedy(frame: Any) -> None:
     with pytest.raises(ColumnTypeError, match=r"'bad' has the type .*; .*(leave it out|to_coo)"):
         Table.of(frame)
 
@@ -238,7 +238,7 @@ def test_a_lazy_frame_has_no_rows() -> None:
         Table.of(pl.LazyFrame({"x": [1]}))
 
 
-def test_duplicate_names_are_refused() -> None:
+def test_duplicate_names_are_rejected() -> None:
     with pytest.raises(DataError, match="'a' 2 times"):
         Table.of(pd.DataFrame(np.eye(2), columns=["a", "a"]))
 
@@ -310,17 +310,17 @@ class TestArrays:
         with pytest.raises(DataError, match=r"Expected 2D array.*Reshape your data"):
             Table.of(X)
 
-    def test_a_dict_is_refused_as_a_table(self) -> None:
+    def test_a_dict_is_rejected_as_a_table(self) -> None:
         with pytest.raises(DataError, match=r"a dict, not a table\. Make one of it: pyarrow\.table\(X\)"):
             Table.of({"a": [1, 2]})
 
-    def test_ragged_rows_are_refused(self) -> None:
+    def test_ragged_rows_are_rejected(self) -> None:
         with pytest.raises(
             DataError, match=r"^setting an array element .* X is not a table: give every row the same number of values"
         ):
             Table.of([[1, 2], [3]])
 
-    def test_complex_numbers_and_dates_are_refused(self) -> None:
+    def test_complex_numbers_and_dates_are_rejected(self) -> None:
         with pytest.raises(ColumnTypeError, match="Complex data not supported"):
             Table.of(np.ones((2, 2), dtype=complex))
         with pytest.raises(ColumnTypeError, match="datetime64"):
@@ -339,7 +339,7 @@ class TestSparse:
         assert values_of(table, 1) == [2, 0]
         assert sparse.issparse(table.like({"a": np.array([0, 1])}))
 
-    def test_complex_values_are_refused(self) -> None:
+    def test_complex_values_are_rejected(self) -> None:
         with pytest.raises(ColumnTypeError, match="complex128"):
             Table.of(sparse.csr_array(np.ones((2, 2), dtype=complex)))
 

@@ -34,22 +34,22 @@ def test_a_name_takes_precedence_over_a_position() -> None:
 
 
 @pytest.mark.parametrize("target", ["Y", "3", "-4", "--1"])
-def test_an_unknown_column_is_refused(target: str) -> None:
+def test_an_unknown_column_is_rejected(target: str) -> None:
     with pytest.raises(ColumnMismatchError, match=f"no column '{target}'.*'y'"):
         split_target(FRAME, target)
 
 
-def test_a_duplicate_name_is_refused() -> None:
+def test_a_duplicate_name_is_rejected() -> None:
     with pytest.raises(DataError, match=r"column 'x' 2 times.*Rename"):
         split_target(pa.table([[1], [2], [3]], names=["x", "x", "y"]), "y")
 
 
-def test_a_dict_is_refused() -> None:
+def test_a_dict_is_rejected() -> None:
     with pytest.raises(DataError, match="this is a dict"):
         split_target({"x": [1], "y": [2]}, "y")
 
 
-def test_a_table_without_other_columns_is_refused() -> None:
+def test_a_table_without_other_columns_is_rejected() -> None:
     with pytest.raises(DataError, match="no column left"):
         split_target(FRAME, "y", drop=["id", "x"])
 

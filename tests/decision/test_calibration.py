@@ -215,7 +215,7 @@ def test_invalid_input_is_named():
             Calibrated(GaussianNB(), **wrong).fit(X, Y)
 
 
-def test_a_model_that_only_predicts_labels_is_refused():
+def test_a_model_that_only_predicts_labels_is_rejected():
     from sklearn.base import BaseEstimator, ClassifierMixin
 
     class Oracle(ClassifierMixin, BaseEstimator):

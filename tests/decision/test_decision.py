@@ -187,7 +187,7 @@ def test_a_threshold_may_be_chosen_on_data():
 
 
 @pytest.mark.parametrize("options", [{"actions": ["yes", "no"]}, {"costs": [[1, 0], [0, 5]]}])
-def test_a_threshold_with_actions_for_the_wrong_class_is_refused(options):
+def test_a_threshold_with_actions_for_the_wrong_class_is_rejected(options):
     """Above the threshold the second action is chosen, which would be that of the first class."""
     with pytest.raises(CostError, match="in the order of the classes"):
         Decision(BINARY, threshold=0.5, **options).predict(X)
@@ -196,7 +196,7 @@ def test_a_threshold_with_actions_for_the_wrong_class_is_refused(options):
     np.testing.assert_array_equal(Decision(BINARY, actions=["yes", "no"]).predict(X), BINARY.predict(X))
 
 
-def test_labels_for_other_rows_are_refused():
+def test_labels_for_other_rows_are_rejected():
     for ask in (Decision(BINARY).score, Decision(BINARY).average_cost):
         with pytest.raises(DataError, match="5 labels"):
             ask(X, TWO[:5])
@@ -239,7 +239,7 @@ def test_dominated_actions_are_explained():
     [Perceptron(), LinearSVC(), LinearThreshold(rule="lms"), ScikitSVC()],
     ids=["perceptron", "LinearSVC", "LMS", "SVC"],
 )
-def test_a_model_with_scores_only_is_refused_with_the_reason(model):
+def test_a_model_with_scores_only_is_rejected_with_the_reason(model):
     with pytest.raises(ScoresOnlyError, match="learnt a boundary and no probabilities"):
         Decision(model, costs=[[0, 1], [10, 0]]).fit(X, TWO)
     fitted = clone(model).fit(X, TWO)

@@ -47,7 +47,7 @@ def test_the_false_discovery_rate_is_controlled(correlation):
     assert np.mean(found) > 0.8
 
 
-def test_empty_input_is_accepted_and_invalid_p_values_are_refused():
+def test_empty_input_is_accepted_and_invalid_p_values_are_rejected():
     assert benjamini_hochberg([], 0.1).shape == (0,)
     for wrong in ([0.5, np.nan], [1.5], [-0.1], [[0.1]]):
         with pytest.raises(DataError, match="from 0 to 1"):

@@ -248,7 +248,7 @@ def test_rows_of_density_zero_are_still_ranked():
     assert not np.isnan(model.decision_function([[50.0, 50.0], [0.0, 0.0]])).any()
 
 
-# What is refused.
+# What is rejected.
 
 
 def test_a_model_without_density_is_named():

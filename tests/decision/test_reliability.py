@@ -65,12 +65,12 @@ def test_rows_of_weight_zero_have_no_effect():
 
 
 @pytest.mark.parametrize("weight", [[0, 0, 0], [1, -1, 1], [1, np.nan, 1], [[1, 1, 1]]])
-def test_invalid_weights_are_refused(weight):
+def test_invalid_weights_are_rejected(weight):
     with pytest.raises(DataError, match="none negative and not all 0"):
         calibration_error([0.1, 0.5, 0.9], [0, 1, 1], sample_weight=weight)
 
 
-def test_an_invalid_level_and_column_are_refused():
+def test_an_invalid_level_and_column_are_rejected():
     with pytest.raises(DataError, match="level=95"):
         calibration_error([0.1, 0.5], [0, 1], level=95)
     for of in (7, "second"):

@@ -40,7 +40,7 @@ def test_a_fitted_model_ignores_weights_and_parameters() -> None:
     assert WrappedTraining.of(owner, X, Y, np.ones(8), {"anything": 1}).parameters == {}
 
 
-def test_invalid_training_data_are_refused() -> None:
+def test_invalid_training_data_are_rejected() -> None:
     owner = m.Decision(m.GaussianNB())
     with pytest.raises(DataError, match="the target y is None"):
         WrappedTraining.of(owner, X, None, None, {})

@@ -33,6 +33,6 @@ def test_kernels_are_wider_where_points_are_sparse_and_the_density_still_integra
     assert mass == pytest.approx(1, abs=1e-6)
 
 
-def test_a_sensitivity_out_of_range_is_refused() -> None:
+def test_a_sensitivity_out_of_range_is_rejected() -> None:
     with pytest.raises(BandwidthError, match="from 0 to 1"):
         bandwidth_from(Adaptive(sensitivity=2.0), X, None, Gaussian())

@@ -1,4 +1,4 @@
-"""A bandwidth: its three forms are one thing, what it refuses, and how it prints, plots and travels."""
+"""A bandwidth: its three forms are one thing, what it rejects, and how it prints, plots and travels."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_twice_as_wide_halves_the_distances(value: object) -> None:
         ([[1.0], [1.0, 2.0]], "not a bandwidth"),
     ],
 )
-def test_invalid_bandwidths_are_refused_by_name(value: object, said: str) -> None:
+def test_invalid_bandwidths_are_rejected_by_name(value: object, said: str) -> None:
     with pytest.raises(BandwidthError, match=said):
         Bandwidth(value)  # type: ignore[arg-type]
 
@@ -80,7 +80,7 @@ def test_sensitivity_lies_between_0_and_1(sensitivity: Any) -> None:
         Bandwidth(1.0, sensitivity=sensitivity)
 
 
-def test_a_bandwidth_for_other_columns_is_refused() -> None:
+def test_a_bandwidth_for_other_columns_is_rejected() -> None:
     assert Bandwidth(1.0).check(7)
     with pytest.raises(BandwidthError, match="vector of bandwidths for 2 columns was given to data of 3"):
         Bandwidth([1.0, 2.0]).check(3)

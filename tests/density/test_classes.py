@@ -47,7 +47,7 @@ def test_classes_without_any_spread_use_the_distance_of_their_means():
     )
 
 
-def test_data_without_spread_are_refused_with_the_reason():
+def test_data_without_spread_are_rejected_with_the_reason():
     with pytest.raises(BandwidthError, match="'b' is constant"):
         ClassBandwidths("scott-scaled", KERNEL, [(SAME[:, [0]], None)] * 2, names=["b"]).choose()
 

@@ -230,7 +230,7 @@ def test_invalid_columns_are_named() -> None:
 
 
 @pytest.mark.parametrize("mismatch", [-0.1, 0.6, [0.1, 0.9], [0.1], [[0.1, 0.1]]])
-def test_a_mismatch_out_of_range_is_refused(mismatch: Any) -> None:
+def test_a_mismatch_out_of_range_is_rejected(mismatch: Any) -> None:
     X, y = frame(pd.DataFrame)
     with pytest.raises(BandwidthError, match=r"mismatch"):
         NadarayaWatson(bandwidth=1.0, mismatch=mismatch, categorical="auto").fit(X, y)

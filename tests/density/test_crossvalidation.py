@@ -143,7 +143,7 @@ def test_isolated_points_make_the_likelihood_of_compact_kernels_zero_not_nan() -
 
 @pytest.mark.parametrize("rule", [LikelihoodCV(), LeastSquaresCV()], ids=repr)
 @pytest.mark.parametrize("kernel", [Gaussian(), Epanechnikov()], ids=repr)
-def test_rounded_data_are_refused_with_the_number_of_ties(rule: Any, kernel: SmoothingKernel) -> None:
+def test_rounded_data_are_rejected_with_the_number_of_ties(rule: Any, kernel: SmoothingKernel) -> None:
     X = np.repeat(np.arange(10.0), 20)[:, None]
     with pytest.raises(
         BandwidthError, match=r"200 of 200 points are repeated, so that .*-cv would choose.*silverman-scaled"
@@ -157,7 +157,7 @@ def test_a_few_repeated_points_are_accepted(rule: Any) -> None:
     assert rule.choose(X, None, Gaussian()).value == pytest.approx(rule.choose(LINE, None, Gaussian()).value, rel=0.3)
 
 
-def test_least_squares_with_ties_are_refused_exactly_if_the_minimum_is_at_zero() -> None:
+def test_least_squares_with_ties_are_rejected_exactly_if_the_minimum_is_at_zero() -> None:
     """The sign of the coefficient of 1/h decides; it is tried on both sides."""
     distinct, sides = RNG.normal(size=(40, 1)), set()
     for repeated in range(0, 40, 4):

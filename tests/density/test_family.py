@@ -117,7 +117,7 @@ def test_equal_families_compare_equal():
     assert repr(Parzen()) == "Parzen(kernel='gaussian', bandwidth='silverman-scaled')"
 
 
-def test_operations_of_exponential_families_are_refused():
+def test_operations_of_exponential_families_are_rejected():
     for ask in (Parzen().sufficient, Parzen().log_partition, Parzen().from_mean, lambda x: Parzen().link):
         with pytest.raises(FamilyError, match="not an exponential family"):
             ask(np.zeros(1))

@@ -1,4 +1,4 @@
-"""The histogram as an estimator: NumPy's numbers, counting by parts, and what it refuses."""
+"""The histogram as an estimator: NumPy's numbers, counting by parts, and what it rejects."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_different_edges_cannot_be_merged(X: np.ndarray) -> None:
         model.merge(OfAnyColumns(3).fit(X))
 
 
-def test_forgetting_rows_that_were_not_learnt_is_refused() -> None:
+def test_forgetting_rows_that_were_not_learnt_is_rejected() -> None:
     model = HistogramDensity([0.0, 1.0, 2.0]).fit([[0.5], [1.5]])
     with pytest.raises(UnseenRowsError, match=r"'x0' is 7 in row 1.*none can be forgotten"):
         model.forget([[0.5], [7.0]])
@@ -279,7 +279,7 @@ def test_columns_of_frames_are_named(X: np.ndarray) -> None:
         model.fit(pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, np.nan]}))
 
 
-# What it refuses.
+# What it rejects.
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -301,7 +301,7 @@ def test_a_gap_in_a_corner_is_named(X: np.ndarray) -> None:
         HistogramDensity(4).fit(X).cdf([[np.inf, 0, -np.inf], [np.inf, 0, np.nan]])
 
 
-def test_dates_are_refused(X: np.ndarray) -> None:
+def test_dates_are_rejected(X: np.ndarray) -> None:
     dates = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=9)})
     with pytest.raises(ColumnTypeError, match=r"'day' has the type datetime64.*days since"):
         HistogramDensity().fit(dates)
@@ -310,12 +310,12 @@ def test_dates_are_refused(X: np.ndarray) -> None:
         model.score_samples(dates)
 
 
-def test_more_than_three_columns_are_refused() -> None:
+def test_more_than_three_columns_are_rejected() -> None:
     with pytest.raises(TooManyColumnsError, match=r"4 columns.*KernelDensity"):
         HistogramDensity().fit(np.zeros((5, 4)))
 
 
-def test_rows_beyond_given_edges_are_refused_by_row_and_column() -> None:
+def test_rows_beyond_given_edges_are_rejected_by_row_and_column() -> None:
     model = HistogramDensity([0.0, 1.0, 2.0])
     with pytest.raises(SupportError, match=r"'x0' is 3 in row 2, beyond its edges, which go from 0 to 2"):
         model.fit([[0.5], [1.0], [3.0]])
@@ -349,7 +349,7 @@ def test_a_far_row_does_not_fill_the_memory() -> None:
         ({"x0": 3, "x1": 4}, 2, r"is a mapping.*e\.g\. \[3, 4\]"),
     ],
 )
-def test_invalid_bins_are_refused(bins: Any, columns: int, message: str) -> None:
+def test_invalid_bins_are_rejected(bins: Any, columns: int, message: str) -> None:
     with pytest.raises(BinsError, match=message):
         HistogramDensity(bins).fit(np.random.default_rng(0).random((9, columns)))
 
@@ -372,7 +372,7 @@ def test_a_failed_fit_leaves_the_old_model(X: np.ndarray) -> None:
     assert model.bins_rule_ == before["bins_rule_"]
 
 
-def test_invalid_quantile_requests_are_refused(X: np.ndarray) -> None:
+def test_invalid_quantile_requests_are_rejected(X: np.ndarray) -> None:
     model = HistogramDensity(4).fit(X)
     with pytest.raises(DataError, match="one column"):
         model.quantile(0.5)

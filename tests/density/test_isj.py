@@ -85,7 +85,7 @@ def test_weights_are_used() -> None:
     assert isj(x, only_first) == pytest.approx(isj(x[:1000]), rel=1e-3)
 
 
-def test_more_than_one_column_is_refused() -> None:
+def test_more_than_one_column_is_rejected() -> None:
     with pytest.raises(BandwidthError, match=r'one column, and there are 2\. Use "plugin"'):
         ImprovedSheatherJones().choose(np.ones((5, 2)), None, Gaussian())
 

@@ -72,7 +72,7 @@ def test_other_metrics_are_left_to_scikit_learn(metric: str) -> None:
         ours.set_params(support=(-9, 9)).fit(X)
 
 
-def test_options_incompatible_with_other_metrics_are_refused() -> None:
+def test_options_incompatible_with_other_metrics_are_rejected() -> None:
     with pytest.raises(KernelError, match="triweight"):
         KernelDensity(metric="manhattan", kernel="triweight").fit(rows())
     with pytest.raises(BandwidthError, match="one bandwidth"):
@@ -149,7 +149,7 @@ def test_an_invalid_bandwidth_gives_the_error_of_scikit_learn(bandwidth: float) 
 
 
 @pytest.mark.parametrize("bandwidth", [[1.0, 0.0], [1.0], [[1.0, 2.0], [2.0, 1.0]], "scot"])
-def test_other_invalid_bandwidths_are_refused(bandwidth: Any) -> None:
+def test_other_invalid_bandwidths_are_rejected(bandwidth: Any) -> None:
     with pytest.raises(BandwidthError):
         KernelDensity(bandwidth=bandwidth).fit(rows())
 
@@ -218,7 +218,7 @@ def test_nan_and_infinity_are_named() -> None:
 
 
 @pytest.mark.parametrize("weight", [-np.ones(40), np.zeros(40), np.ones((40, 2)), np.ones(3)])
-def test_invalid_weights_are_refused(weight: Array) -> None:
+def test_invalid_weights_are_rejected(weight: Array) -> None:
     with pytest.raises(ValueError):
         KernelDensity().fit(rows(), sample_weight=weight)
     with pytest.raises(ValueError):
@@ -275,7 +275,7 @@ def test_a_bandwidth_is_chosen_in_the_transformed_coordinates() -> None:
     assert bounded.bandwidth_ == KernelDensity(bandwidth="scott-scaled").fit(np.log(X)).bandwidth_
 
 
-def test_invalid_bounds_are_refused() -> None:
+def test_invalid_bounds_are_rejected() -> None:
     with pytest.raises(SupportError):
         KernelDensity(support=(1, 0)).fit(rows())
     with pytest.raises(InvalidParameterError, match="'boundary' parameter"):
@@ -378,7 +378,7 @@ def test_tensors_are_accepted_where_sums_are_computed_in_main_memory(options):
     np.testing.assert_allclose(found.numpy(), model.score_samples(queries), rtol=1e-12)
 
 
-def test_invalid_tensors_are_refused():
+def test_invalid_tensors_are_rejected():
     torch = pytest.importorskip("torch")
     model = KernelDensity().fit(torch.zeros(4, 2))
     with pytest.raises(ValueError, match="3 features, but KernelDensity is expecting 2"):

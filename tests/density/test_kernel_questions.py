@@ -60,7 +60,7 @@ def test_quantiles_regions_and_grids() -> None:
 
 
 @pytest.mark.parametrize("n_points", [0, 1, -2, 2.5, [3, 4, 5], "many"])
-def test_invalid_grids_are_refused(n_points: Any) -> None:
+def test_invalid_grids_are_rejected(n_points: Any) -> None:
     with pytest.raises(DataError, match="n_points"):
         KernelDensity().fit(rows()).on_grid(n_points)
 

@@ -115,7 +115,7 @@ def test_a_training_row_contributes_to_the_marginals_of_its_observed_columns() -
     assert model.cdf(Q)[1] == pytest.approx(first.cdf([[0.2]])[0])
 
 
-def test_missing_values_that_cannot_be_integrated_out_are_refused() -> None:
+def test_missing_values_that_cannot_be_integrated_out_are_rejected() -> None:
     X = rows()
     model = KernelDensity(kernel="epanechnikov", missing="integrate").fit(X)
     with pytest.raises(NoClosedFormError, match="product"):

@@ -196,6 +196,6 @@ def test_kernels_are_found_by_name() -> None:
         (lambda: sm.Gaussian().autocorrelation(2)(np.zeros((4, 3))), "3 columns.*one of 2"),
     ],
 )
-def test_invalid_kernels_are_refused(make, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_invalid_kernels_are_rejected(make, message: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(KernelError, match=message):
         make()

@@ -83,7 +83,7 @@ def test_a_constant_column_has_no_slope() -> None:
     assert_allclose(fitted.coef([[0.5, 7.0]]), [[2.0, 0.0]], atol=1e-10)
 
 
-def test_moments_of_many_columns_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moments_of_many_columns_that_do_not_fit_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(0).normal(size=(5, 2100))
     fitted = LocalLinear(bandwidth=3.0).fit(X, X[:, 0])
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 10_000)

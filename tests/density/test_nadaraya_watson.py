@@ -1,4 +1,4 @@
-"""Nadaraya–Watson regression: the ratio of two sums, and what is refused; what it shares is in test_regressor.py."""
+"""Nadaraya–Watson regression: the ratio of two sums, and what is rejected; what it shares is in test_regressor.py."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_invalid_parameters_are_named(parameters: dict[str, Any], error: type[Ex
         NadarayaWatson(**parameters).fit(*draw())
 
 
-def test_zero_and_negative_weights_are_refused() -> None:
+def test_zero_and_negative_weights_are_rejected() -> None:
     X, y = draw()
     with pytest.raises(ValueError, match="non-zero"):
         NadarayaWatson().fit(X, y, np.zeros(40))
@@ -140,13 +140,13 @@ def test_zero_and_negative_weights_are_refused() -> None:
         NadarayaWatson().fit(X, y, -np.ones(40))
 
 
-def test_sparse_rows_are_refused() -> None:
+def test_sparse_rows_are_rejected() -> None:
     X, y = draw()
     with pytest.raises(TypeError, match=r"[Ss]parse"):
         NadarayaWatson().fit(sparse.csr_matrix(X), y)
 
 
-def test_a_matrix_of_weights_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_matrix_of_weights_that_does_not_fit_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = draw()
     fitted = NadarayaWatson(bandwidth=0.5).fit(X, y)
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)

@@ -41,7 +41,7 @@ def test_a_misspelt_name_gets_a_suggestion() -> None:
 
 
 @pytest.mark.parametrize("given", [[1.0, 1.0, 1.0], np.eye(3), Bandwidth([1.0]), -1.0, None, {"h": 1}])
-def test_invalid_bandwidths_are_refused(given: Any) -> None:
+def test_invalid_bandwidths_are_rejected(given: Any) -> None:
     with pytest.raises(BandwidthError):
         bandwidth_from(given, X, None, Gaussian())
 

@@ -52,7 +52,7 @@ def test_quantiles_with_offsets_and_weights() -> None:
     np.testing.assert_allclose(far - 1e8, near, atol=1e-7)
 
 
-def test_invalid_probabilities_and_densities_without_quantiles_are_refused() -> None:
+def test_invalid_probabilities_and_densities_without_quantiles_are_rejected() -> None:
     with pytest.raises(DataError, match=r"from 0 to 1; got 1\.5"):
         Windows(Gaussian(), Bandwidth(0.5), np.zeros((1, 1))).quantile([0.1, 1.5])
     with pytest.raises(DataError, match="got 'median'"):

@@ -136,14 +136,14 @@ def test_cells_of_many_points_give_the_same_region(bounds: tuple[float, float] |
     np.testing.assert_allclose(region(1 + MIN_SORTED_POINTS // 300), region(1), rtol=1e-8)
 
 
-def test_rows_of_other_columns_are_refused() -> None:
+def test_rows_of_other_columns_are_rejected() -> None:
     region = Windows(Gaussian(), Bandwidth(1.0), np.zeros((1, 2))).highest_density_region()
     for X in (np.zeros((4, 3)), np.zeros(4)):
         with pytest.raises(DataError, match=r"2 column.*shape \(4"):
             region.contains(X)
 
 
-def test_an_invalid_coverage_is_refused() -> None:
+def test_an_invalid_coverage_is_rejected() -> None:
     for wrong in (0.0, 1.0, 95, np.nan, "most"):
         with pytest.raises(DataError, match="coverage is a probability"):
             Windows(Gaussian(), Bandwidth(2.0), np.zeros((1, 1))).highest_density_region(wrong)  # type: ignore[arg-type]

@@ -289,7 +289,7 @@ def test_memory_layouts_do_not_matter(model: Any) -> None:
 
 
 @pytest.mark.parametrize("model", BOTH)
-def test_numbers_whose_differences_overflow_are_refused(model: Any) -> None:
+def test_numbers_whose_differences_overflow_are_rejected(model: Any) -> None:
     X, y = draw()
     largest = np.where(np.arange(40) % 2, 1.0, -1.0) * np.finfo(float).max
     with pytest.raises(NonFiniteError, match=r"column 'x1' is so wide .* too large for float64"):

@@ -63,7 +63,7 @@ def test_a_bandwidth_of_several_columns_scales_with_the_data(rule: Rule, c: floa
 
 
 @pytest.mark.parametrize("rule", [Scott, Silverman, PlugIn, LikelihoodCV, LeastSquaresCV])
-def test_an_unknown_shape_is_refused(rule: Any) -> None:
+def test_an_unknown_shape_is_rejected(rule: Any) -> None:
     with pytest.raises(BandwidthError, match=r"cannot have shape 'axis'\. Did you mean 'axes'"):
         rule(shape="axis")
 
@@ -92,7 +92,7 @@ def test_equal_weights_have_no_effect_and_zero_weights_remove_points(rule: Any) 
 
 
 @pytest.mark.parametrize("rule", [*SCALED, *SHAPED], ids=repr)
-def test_fewer_than_two_points_of_positive_weight_are_refused(rule: Any) -> None:
+def test_fewer_than_two_points_of_positive_weight_are_rejected(rule: Any) -> None:
     for X, weight in ((np.ones((1, 1)), None), (np.arange(3.0)[:, None], np.array([0.0, 1.0, 0.0]))):
         with pytest.raises(BandwidthError, match=r"1 point .*as a number"):
             chosen(rule, X, weight)

@@ -65,6 +65,6 @@ def test_nan_and_infinity_are_named(bad: float) -> None:
     assert SampleSpread(spoilt, np.where(np.arange(50) == 7, 0.0, 1.0)).columns == 3
 
 
-def test_a_column_whose_spread_overflows_is_refused_by_name() -> None:
+def test_a_column_whose_spread_overflows_is_rejected_by_name() -> None:
     with pytest.raises(BandwidthError, match=r"^column 'x' is so wide that its spread is too large for float64"):
         SampleSpread(np.finfo(float).max * np.array([[1.0], [-1.0], [0.0]]), names=["x"])

@@ -50,7 +50,7 @@ def test_absent_bounds_give_none(given_: Any) -> None:
         ([(0, np.nan), None], "'a'"),
     ],
 )
-def test_invalid_bounds_are_refused(given_: Any, message: str) -> None:
+def test_invalid_bounds_are_rejected(given_: Any, message: str) -> None:
     with pytest.raises(SupportError, match=message):
         support_from(given_, 2, "reflect", NAMES)
 
@@ -61,9 +61,9 @@ def test_data_beyond_bounds_are_named() -> None:
     assert reflect is not None
     assert transform is not None
     with pytest.raises(SupportError, match=r"'b' is -1 in row 2.*outside the support \[0, inf\]"):
-        reflect.refuse_outside(X, NAMES)
+        reflect.check_inside(X, NAMES)
     with pytest.raises(SupportError, match=r"'a' is 0 in row 1.*not strictly inside.*reflect"):
-        transform.refuse_outside(X, NAMES)
+        transform.check_inside(X, NAMES)
 
 
 @pytest.mark.parametrize("bounds", [(-INF, INF), (1.0, INF), (-INF, 4.0), (1.0, 4.0)])
@@ -88,6 +88,6 @@ def test_reflection_stays_within_bounds_and_images_invert_it(x: float) -> None:
         assert min(abs(image - x) for image in images) < 1e-9
 
 
-def test_a_kernel_much_wider_than_the_support_is_refused() -> None:
+def test_a_kernel_much_wider_than_the_support_is_rejected() -> None:
     with pytest.raises(BandwidthError, match="flat"):
         Support(np.array([0.0]), np.array([1.0])).images(np.array([1e6]))

@@ -198,7 +198,7 @@ def test_far_away_a_gaussian_is_unlikely_but_not_impossible() -> None:
     assert far[0] == pytest.approx(-0.5e10, rel=1e-3)
 
 
-def test_radial_kernels_without_a_formula_are_refused() -> None:
+def test_radial_kernels_without_a_formula_are_rejected() -> None:
     windows = Windows(smoothing_kernel_from("epanechnikov"), Bandwidth(1.0), points())
     for ask in (lambda: windows.cdf(points()), lambda: windows.marginal([0]), lambda: windows.conditional({0: 0.0})):
         with pytest.raises(NoClosedFormError, match=r'Epanechnikov\(form="product"\)'):

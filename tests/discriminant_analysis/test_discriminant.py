@@ -17,7 +17,7 @@ from mercer.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDi
         QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
     ],
 )
-def test_numbers_whose_fourth_powers_overflow_are_refused_by_ledoit_and_wolf(model, size):
+def test_numbers_whose_fourth_powers_overflow_are_rejected_by_ledoit_and_wolf(model, size):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 3)) * [1.0, size, 1.0], np.arange(20) % 2
     with pytest.raises(DegenerateDataError, match=r"'x1' .*fourth powers .*Ledoit and Wolf"):

@@ -1,4 +1,4 @@
-"""GaussianDiscriminant: six covariance structures, shrinkage, missing values, and what it refuses."""
+"""GaussianDiscriminant: six covariance structures, shrinkage, missing values, and what it rejects."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def test_models_with_different_statistics_cannot_be_merged(options: Any) -> None
         GaussianDiscriminant().fit(X, y).set_params(**options).partial_fit(X, y)
 
 
-# What is refused.
+# What is rejected.
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_parameters_are_checked(options: Any, match: str) -> None:
         GaussianDiscriminant(**options).fit(*blobs())
 
 
-def test_one_class_is_refused_with_the_message_of_scikit_learn() -> None:
+def test_one_class_is_rejected_with_the_message_of_scikit_learn() -> None:
     X, _ = blobs()
     with pytest.raises(DataError, match=r"The number of classes has to be greater than one. Got 1 class.* class 'a'"):
         GaussianDiscriminant().fit(X, ["a"] * len(X))
@@ -307,7 +307,7 @@ def test_a_class_of_one_row_needs_a_shared_covariance(structure: str, shrinkage:
 
 
 @pytest.mark.parametrize("structure", ["diagonal", "shared diagonal"])
-def test_a_constant_column_is_refused_by_name(structure: str) -> None:
+def test_a_constant_column_is_rejected_by_name(structure: str) -> None:
     X, y = blobs()
     X[:, 1] = 3.0
     with pytest.raises(SingularCovarianceError, match="column 'x1' is constant there"):
@@ -315,7 +315,7 @@ def test_a_constant_column_is_refused_by_name(structure: str) -> None:
     GaussianDiscriminant(structure, shrinkage=0.01).fit(X, y)
 
 
-def test_a_column_unobserved_in_a_class_is_refused_if_its_mean_is_needed() -> None:
+def test_a_column_unobserved_in_a_class_is_rejected_if_its_mean_is_needed() -> None:
     X, y = blobs()
     X[y == 0, 2] = np.nan
     for structure in ("full", "shared full"):
@@ -324,7 +324,7 @@ def test_a_column_unobserved_in_a_class_is_refused_if_its_mean_is_needed() -> No
     GaussianDiscriminant("diagonal").fit(X, y)
 
 
-def test_a_class_without_observed_values_is_refused_if_its_means_are_needed() -> None:
+def test_a_class_without_observed_values_is_rejected_if_its_means_are_needed() -> None:
     X, y = blobs()
     X[y == 1] = np.nan
     for structure in ("full", "shared full"):

@@ -91,7 +91,7 @@ def test_classes_of_equal_means_explain_no_variance() -> None:
     np.testing.assert_allclose(model.predict_proba([[7.0]]), 0.5)
 
 
-def test_eigen_refuses_a_singular_covariance_as_numpy_does() -> None:
+def test_eigen_rejects_a_singular_covariance_as_numpy_does() -> None:
     X, y = blobs()
     X[:, 1] = 2.0
     with pytest.raises(np.linalg.LinAlgError, match="'x1'"):
@@ -214,7 +214,7 @@ def test_one_class_is_fitted_and_predicted() -> None:
         ({"priors": [0.5, 0.5]}, PriorError, "Number of priors"),
     ],
 )
-def test_incompatible_options_are_refused(options: Any, error: Any, match: str) -> None:
+def test_incompatible_options_are_rejected(options: Any, error: Any, match: str) -> None:
     with pytest.raises(error, match=match):
         LinearDiscriminantAnalysis(**options).fit(*blobs())
 
@@ -237,7 +237,7 @@ def test_estimates_of_a_covariance_estimator_cannot_be_updated() -> None:
     assert not hasattr(model.covariance_estimator, "covariance_")
 
 
-def test_classes_so_far_apart_that_the_variance_overflows_are_refused():
+def test_classes_so_far_apart_that_the_variance_overflows_are_rejected():
     y = np.arange(20) % 2
     X = 1e145 * np.random.default_rng(0).normal(size=(20, 1)) + 1e155 * (2 * y - 1)[:, None]
     with pytest.raises(DegenerateDataError, match="'x0' is so wide that its variance is too large for float64"):
@@ -253,7 +253,7 @@ def test_means_that_differ_by_rounding_do_not_differ():
     assert whole.transform(X).shape == halves[0].merge(halves[1]).transform(X).shape == (21, 0)
 
 
-def test_classes_whose_means_have_an_overflowing_difference_are_refused():
+def test_classes_whose_means_have_an_overflowing_difference_are_rejected():
     X = np.array([[-1.0, 0.0], [-1.0, 0.0], [-1.0, 0.0], [1.0, 0.0]]) * np.finfo(float).max
     with pytest.raises(DegenerateDataError, match="'x0' is so wide"):
         LinearDiscriminantAnalysis().fit(X, [0, 0, 0, 1])
@@ -289,7 +289,7 @@ def test_classes_that_have_no_prior_still_have_a_covariance(solver: str, gaps: b
     assert (model.partial_fit(X[~first], y[~first]).predict(X) == 2).all()
 
 
-def test_a_single_row_is_refused_with_the_message_of_scikit_learn() -> None:
+def test_a_single_row_is_rejected_with_the_message_of_scikit_learn() -> None:
     with pytest.raises(ValueError, match="Found array with 1 sample") as theirs:
         discriminant_analysis.LinearDiscriminantAnalysis().fit([[1.0, 2.0]], [0])
     with pytest.raises(DataError) as ours:
@@ -306,7 +306,7 @@ def test_columns_so_small_that_their_precision_overflows_have_coefficients(solve
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-150])
-def test_eigen_refuses_a_covariance_that_is_singular_but_for_rounding_in_every_order(scale: float) -> None:
+def test_eigen_rejects_a_covariance_that_is_singular_but_for_rounding_in_every_order(scale: float) -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(6, 6))[rng.integers(6, size=20)] * scale, rng.integers(3, size=20)  # six points span five
     for _ in range(20):

@@ -88,7 +88,7 @@ def test_a_singular_class_is_a_linear_algebra_error_that_names_columns() -> None
         (slice(0, 7), r"When using `solver='svd'` the number of samples in each class should be more"),
     ],
 )
-def test_too_little_data_is_refused_with_the_message_of_scikit_learn(rows: slice, match: str) -> None:
+def test_too_little_data_is_rejected_with_the_message_of_scikit_learn(rows: slice, match: str) -> None:
     X = np.random.default_rng(0).normal(size=(7, 3))
     y = np.array(["a", "a", "a", "a", "b", "b", "b"])
     with pytest.raises(ValueError, match=match):
@@ -137,7 +137,7 @@ def test_a_column_next_to_one_of_size_1e9_counts_towards_the_rank():
     np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
 
 
-def test_a_covariance_that_stays_singular_after_regularisation_is_refused():
+def test_a_covariance_that_stays_singular_after_regularisation_is_rejected():
     rng = np.random.default_rng(0)
     X = 1e12 * rng.normal(size=(20, 1)) @ np.ones((1, 2))
     with pytest.raises(SingularCovarianceError, match="class 0"):

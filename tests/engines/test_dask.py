@@ -153,7 +153,7 @@ def odd(chunk: Chunk) -> Chunk:
     return chunk
 
 
-def test_a_source_without_rows_is_refused(client: Client) -> None:
+def test_a_source_without_rows_is_rejected(client: Client) -> None:
     with engine(client), pytest.raises(EmptyDataError, match="no rows in rows made from numbers"):
         fold(column_sums, Making(0), operator.add)
 
@@ -321,13 +321,13 @@ def kill(number: int, skipped: list[str]) -> None:
 
 
 def test_an_error_of_a_worker_is_raised_unchanged(processes: Client) -> None:
-    source = Making(10, refuse)
+    source = Making(10, fail)
     with engine(processes), pytest.raises(DataError, match="number 3 is no good"):
         fold(column_sums, source, operator.add)
     assert source.closed
 
 
-def refuse(number: int, skipped: list[str]) -> None:
+def fail(number: int, skipped: list[str]) -> None:
     if number == 3:
         raise DataError("number 3 is no good")
 
@@ -354,12 +354,12 @@ def test_an_unreachable_scheduler_is_named() -> None:
 
 
 @pytest.mark.parametrize("where", ["spark", 3, "8786"])
-def test_invalid_engines_are_refused(where: Any) -> None:
+def test_invalid_engines_are_rejected(where: Any) -> None:
     with pytest.raises(EngineError, match=r'"threads", "dask", the address .* dask.distributed.Client'), engine(where):
         pass
 
 
-def test_an_asynchronous_client_is_refused() -> None:
+def test_an_asynchronous_client_is_rejected() -> None:
     with pytest.raises(EngineError, match="without asynchronous"):
         engine_on_dask.Dask(SimpleNamespace(asynchronous=True))
 

@@ -42,7 +42,7 @@ def test_calibrated_models_in_and_around_pipelines() -> None:
     check(GridSearchCV(m.LogisticRegression(), {"C": [0.1, 1.0]}, cv=2).fit(X, Y), X, **NEAR)
 
 
-def test_unsupported_calibrations_are_refused() -> None:
+def test_unsupported_calibrations_are_rejected() -> None:
     with pytest.raises(ExportError, match="its `model_`"):
         to_sql(ConformalClassifier(m.LogisticRegression()).fit(X, Y))
     with pytest.raises(ExportError, match="temperature"):

@@ -102,7 +102,7 @@ def test_keys_are_kept_with_their_rows() -> None:
     np.testing.assert_allclose(table["prediction"], expected[table["id"]], rtol=1e-9)
 
 
-def test_too_many_points_are_refused() -> None:
+def test_too_many_points_are_rejected() -> None:
     rng = np.random.default_rng(0)
     wide = rng.normal(size=(700, 1600))
     model = m.KernelRidge(kernel="rbf").fit(wide, wide[:, 0])

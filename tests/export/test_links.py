@@ -51,6 +51,6 @@ def test_shares_of_trials_that_differ() -> None:
         np.testing.assert_allclose(said(model, X).prediction, model.predict(X), atol=1e-9, err_msg=language)
 
 
-def test_an_unknown_link_is_refused() -> None:
+def test_an_unknown_link_is_rejected() -> None:
     with pytest.raises(ExportError, match="cannot be exported"):
         inverse(NEGATIVE_INVERSE, ColumnValue("x"))

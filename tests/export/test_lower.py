@@ -236,8 +236,8 @@ def test_a_glm_encodes_categories(real_data: Any) -> None:
         check(m.GLM("bernoulli", link=link).fit(X, y[X.index]), X, off=off)
 
 
-def test_rows_that_the_model_refuses_give_null() -> None:
-    """Levels never seen that the model refuses, gaps that it refuses, counts below 0."""
+def test_rows_that_the_model_rejects_give_null() -> None:
+    """Levels never seen that the model rejects, gaps that it rejects, counts below 0."""
     X = pd.DataFrame({"size": [1.0, 2, 3, 4], "city": ["Ulm", "Bonn", "Ulm", "Bonn"]})
     y = ["a", "b", "b", "b"]
     new = pd.DataFrame({"size": [1.0, np.nan], "city": ["Kiel", "Ulm"]})
@@ -277,8 +277,8 @@ def test_columns_without_a_coefficient_are_read_only_for_their_gaps() -> None:
     check(model, X)
 
 
-def test_a_gap_is_refused_whatever_its_coefficient() -> None:
-    """The gap is refused as in the model: by every class, including those that do not use the column."""
+def test_a_gap_is_rejected_whatever_its_coefficient() -> None:
+    """The gap is rejected as in the model: by every class, including those that do not use the column."""
     X, y = IRIS.data.assign(city=["Ulm", "Bonn"] * 75), SPECIES
     numbers = list(IRIS.data.columns)
     sparse = m.LogisticRegression(C=0.05, l1_ratio=1.0, solver="saga").fit(X[numbers], y)
@@ -332,13 +332,13 @@ def test_means_of_inverse_gaussians_whose_squares_overflow(scale: float) -> None
     check(m.NaiveBayes("inverse_gaussian").fit(X, IRIS.target), X)
 
 
-def test_numbers_whose_squares_overflow_are_refused() -> None:
+def test_numbers_whose_squares_overflow_are_rejected() -> None:
     X = IRIS.data * 1e-156
     with pytest.raises(ExportError, match=r"GaussianNB .* infinite in float64"):
         lower(m.GaussianNB().fit(X, SPECIES))
 
 
-def test_a_model_that_cannot_be_exported_is_refused_with_alternatives() -> None:
+def test_a_model_that_cannot_be_exported_is_rejected_with_alternatives() -> None:
     X, y = IRIS.data, SPECIES
     for model, words in (
         (m.SVC(kernel=Laplacian()).fit(X, y), "SVC with Laplacian"),
@@ -367,7 +367,7 @@ def wide() -> tuple[Any, Any]:
     return X, np.repeat([0, 1], 40)
 
 
-def test_an_unfitted_model_is_refused() -> None:
+def test_an_unfitted_model_is_rejected() -> None:
     with pytest.raises(ValueError, match="not fitted"):
         to_sql(m.LogisticRegression())
 
@@ -385,7 +385,7 @@ FULL_COVARIANCES = {
 
 
 @pytest.mark.parametrize("name", FULL_COVARIANCES)
-def test_wide_full_covariances_of_complete_rows_are_exported_and_refuse_gaps(name: str) -> None:
+def test_wide_full_covariances_of_complete_rows_are_exported_and_reject_gaps(name: str) -> None:
     """The model integrates missing values out; the export has NULL or NaN for such rows, never another number."""
     model = FULL_COVARIANCES[name].fit(WINE.data, WINE.target)
     check(model, WINE.data, off=1e-8)

@@ -60,7 +60,7 @@ def test_factors_near_one_and_terms_near_zero_are_kept(factor: float) -> None:
     np.testing.assert_allclose(in_onnx(scaled, size * abs(factor)).prediction, size.ravel(), rtol=1e-14)
 
 
-def test_columns_that_onnx_cannot_represent_are_refused() -> None:
+def test_columns_that_onnx_cannot_represent_are_rejected() -> None:
     """Strings are compared word by word, so that spaces around them do not count."""
     frame = pd.DataFrame({"city": ["Bad  Ulm", "Bad Ulm", "Bonn"] * 4})
     with pytest.raises(ExportError, match="'city' cannot be exported"):

@@ -45,7 +45,7 @@ def test_numbers_are_doubles_with_all_digits(value: float) -> None:
     assert got is None if math.isnan(value) else got == value
 
 
-def test_values_that_sql_cannot_represent_are_refused() -> None:
+def test_values_that_sql_cannot_represent_are_rejected() -> None:
     for call in (lambda: identifier("a\0b"), lambda: identifier(""), lambda: literal("a\0b")):
         with pytest.raises(ExportError):
             call()
@@ -184,7 +184,7 @@ def test_statements_run_in_sqlite() -> None:
         np.testing.assert_allclose(table.iloc[:, 1:], model.predict_proba(X), atol=1e-9)
 
 
-def test_a_table_without_a_column_is_refused() -> None:
+def test_a_table_without_a_column_is_rejected() -> None:
     """Names of columns used by the statement, or read as strings by SQLite, are accepted."""
     model = m.LinearRegression().fit(pd.DataFrame({"c0": [0.0, 1, 2], "c1": [1.0, 0, 5]}), [0, 1, 2])
     sql = to_sql(model)

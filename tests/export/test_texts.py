@@ -71,7 +71,7 @@ def test_sql_of_text_needs_a_dialect() -> None:
         to_sql(model)
 
 
-def test_words_with_product_weights_are_refused() -> None:
+def test_words_with_product_weights_are_rejected() -> None:
     model = make_pipeline(m.TableFeatures(kinds=TEXT, output="array"), m.SVC()).fit(FRAME, Y)
     assert obstacle(model) == ("SVC cannot be exported: it uses the words of a text otherwise than in a weighted sum.")
 

@@ -186,7 +186,7 @@ def test_growing_does_not_depend_on_the_steps() -> None:
     np.testing.assert_array_equal(joined.edges, at_once.edges)
 
 
-def test_an_outlier_that_would_need_millions_of_bins_is_refused() -> None:
+def test_an_outlier_that_would_need_millions_of_bins_is_rejected() -> None:
     with pytest.raises(TooLargeError, match=r"1e\+30.*far from all others"):
         BinAxis.even(0.0, 1.0, 10).covering(0.0, 1e30)
     with pytest.raises(TooLargeError):
@@ -207,7 +207,7 @@ def test_an_outlier_that_would_need_millions_of_bins_is_refused() -> None:
         (["a", "b"], "must be numbers"),
     ],
 )
-def test_invalid_bins_are_refused(bins: object, message: str) -> None:
+def test_invalid_bins_are_rejected(bins: object, message: str) -> None:
     with pytest.raises(BinsError, match=message):
         axis_from(bins, BinSample(np.arange(5.0)))
 
@@ -239,7 +239,7 @@ def test_a_histogram_family_takes_rules_and_widths(bins: str | Width) -> None:
         _ = family.n_bins
 
 
-def test_a_histogram_family_refuses_unknown_rules_at_once() -> None:
+def test_a_histogram_family_rejects_unknown_rules_at_once() -> None:
     with pytest.raises(BinsError, match="Did you mean 'sturges'"):
         f.Histogram("sturgess")
 
@@ -269,12 +269,12 @@ def test_bins_are_given_for_all_columns_or_for_each(bins: object, columns: int, 
         ([0.0, 0.5], 2, "one rule, number, Width or sequence of edges per column"),
     ],
 )
-def test_invalid_bins_of_columns_are_refused(bins: object, columns: int, message: str) -> None:
+def test_invalid_bins_of_columns_are_rejected(bins: object, columns: int, message: str) -> None:
     with pytest.raises(BinsError, match=message):
         bins_per_column(bins, columns)
 
 
-def test_values_at_the_limit_of_float64_are_refused() -> None:
+def test_values_at_the_limit_of_float64_are_rejected() -> None:
     with pytest.raises(DataError, match="divide the column by a number"):
         axis_from("scott", BinSample(np.array([-1e308, 0.0, 1e308])))
 

@@ -41,7 +41,7 @@ def test_the_error_names_columns_and_a_remedy() -> None:
 
 
 @pytest.mark.parametrize("bad", [covariance(), np.diag([1.0, 0.0]), np.array([[1.0, 2.0], [2.0, 1.0]])])
-def test_cholesky_refuses_singular_matrices(bad: np.ndarray) -> None:
+def test_cholesky_rejects_singular_matrices(bad: np.ndarray) -> None:
     with pytest.raises(SingularCovarianceError):
         cholesky(np.stack([np.eye(len(bad)), bad]))
 
@@ -60,7 +60,7 @@ def test_a_variance_rounded_below_zero_counts_as_constant() -> None:
         cholesky(below)
 
 
-def test_a_singular_matrix_is_refused_in_every_order_of_rows_and_columns() -> None:
+def test_a_singular_matrix_is_rejected_in_every_order_of_rows_and_columns() -> None:
     three = np.array(
         [
             [0.16727378, -2.11148604, 0.37521814],

@@ -157,7 +157,7 @@ def test_links_are_given_by_name_or_as_objects() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 3, ["log"]])
-def test_an_invalid_link_is_refused_with_the_known_names(wrong: object) -> None:
+def test_an_invalid_link_is_rejected_with_the_known_names(wrong: object) -> None:
     with pytest.raises(LinkError, match="identity, log, logit, probit"):
         link_from(wrong, f.Poisson())
 

@@ -28,7 +28,7 @@ def test_a_family_object_is_returned_unchanged() -> None:
 
 
 @pytest.mark.parametrize("wrong", [3, None, ["poisson"]])
-def test_an_invalid_family_is_refused_with_the_known_names(wrong: object) -> None:
+def test_an_invalid_family_is_rejected_with_the_known_names(wrong: object) -> None:
     with pytest.raises(FamilyError, match="bernoulli, beta, categorical"):
         f.family_from(wrong)
 
@@ -47,14 +47,14 @@ def test_a_binomial_needs_more_than_its_name() -> None:
 
 
 def test_only_families_of_a_response_are_offered_for_one() -> None:
-    with pytest.raises(FamilyError, match="There are 'bernoulli', 'categorical', 'gamma'") as refusal:
+    with pytest.raises(FamilyError, match="There are 'bernoulli', 'categorical', 'gamma'") as rejection:
         f.response_family_from("weibull")
-    assert "histogram" not in str(refusal.value)
+    assert "histogram" not in str(rejection.value)
     assert f.response_family_from(f.Binomial(3)) == f.Binomial(3)
 
 
 @pytest.mark.parametrize("name", sorted({*FAMILIES} - {*RESPONSES}))
-def test_families_without_a_response_are_refused(name: str) -> None:
+def test_families_without_a_response_are_rejected(name: str) -> None:
     for family in (name, FAMILIES[name]()):
         with pytest.raises(FamilyError, match=r"does not describe a response; .* poisson, tweedie"):
             f.response_family_from(family)

@@ -57,12 +57,12 @@ def test_penalties_are_classified_as_smooth_or_absent() -> None:
 
 
 @pytest.mark.parametrize("strength", [-1.0, np.nan, np.inf, np.array([1.0, -2.0])])
-def test_a_negative_strength_is_refused(strength: float) -> None:
+def test_a_negative_strength_is_rejected(strength: float) -> None:
     with pytest.raises(PenaltyError, match="must be 0 or more"):
         f.L2(strength).strengths(2)
 
 
-def test_infinite_means_and_wrong_shapes_are_refused() -> None:
+def test_infinite_means_and_wrong_shapes_are_rejected() -> None:
     with pytest.raises(PenaltyError, match="must be finite"):
         f.L1(mean=np.nan).strengths(2)
     with pytest.raises(PenaltyError, match=r"strength of L2 has shape \(3,\), but there are 2 coefficients"):
@@ -83,7 +83,7 @@ def test_penalties_by_name() -> None:
 
 
 @pytest.mark.parametrize("wrong", [3, ["l2"]])
-def test_an_invalid_penalty_is_refused_with_the_known_names(wrong: object) -> None:
+def test_an_invalid_penalty_is_rejected_with_the_known_names(wrong: object) -> None:
     with pytest.raises(PenaltyError, match="l1, l2, elasticnet"):
         f.penalty_from(wrong)
 

@@ -72,7 +72,7 @@ def test_alpha_zero_is_maximum_likelihood() -> None:
     np.testing.assert_array_equal(fitted.probabilities[0], COUNTS / 9)
 
 
-def test_families_without_smoothing_are_refused() -> None:
+def test_families_without_smoothing_are_rejected() -> None:
     with pytest.raises(ColumnTypeError, match="no levels"):
         add_alpha(f.Gaussian(), 1.0)
     with pytest.raises(ValueError, match="give `levels`"):

@@ -286,10 +286,10 @@ BAD: list[tuple[f.Family, float, str]] = [
 @pytest.mark.parametrize(("family", "value", "words"), BAD, ids=[f"{c[0]!r} {c[1]}" for c in BAD])
 def test_a_response_outside_the_support_is_named(family: f.Family, value: float, words: str) -> None:
     with pytest.raises(SupportError, match=f"y is {value:g} in row 2.*{words}"):
-        family.refuse_response(np.array([1.0, 1.0, value]))
+        family.check_response(np.array([1.0, 1.0, value]))
     for missing in (np.nan, np.inf):
         with pytest.raises(NonFiniteError, match="in row 1"):
-            family.refuse_response(np.array([1.0, missing]))
+            family.check_response(np.array([1.0, missing]))
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_a_response_outside_the_support_is_named(family: f.Family, value: float,
     ],
 )
 def test_families_that_describe_a_response(family: f.Family, y: list[float]) -> None:
-    family.refuse_response(np.array(y))
+    family.check_response(np.array(y))
 
 
 def test_a_rate_has_a_likelihood_but_no_probability() -> None:
@@ -315,7 +315,7 @@ def test_a_rate_has_a_likelihood_but_no_probability() -> None:
 
 
 @pytest.mark.parametrize("family", [f.Beta(), f.Histogram([0.0, 1.0]), f.Exponential(), f.LogNormal()])
-def test_a_family_without_a_response_is_refused_with_alternatives(family: f.Family) -> None:
+def test_a_family_without_a_response_is_rejected_with_alternatives(family: f.Family) -> None:
     with pytest.raises(TypeError, match="poisson, gamma, inverse_gaussian"):
         family.unit_variance(np.ones(1))
     with pytest.raises(TypeError, match="does not describe a response"):

@@ -1,4 +1,4 @@
-"""Newton for the shapes of the gamma and the Dirichlet: from 1e-3 to 1e6, and a clear refusal of constant data."""
+"""Newton for the shapes of the gamma and the Dirichlet: from 1e-3 to 1e6, and a clear rejection of constant data."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return octets_of(None, tmp_path_factory.mktemp("small"))
 
 
-def refused(objects: list[Any], model: Any, small: bytes, folder: Path) -> None:
+def rejected(objects: list[Any], model: Any, small: bytes, folder: Path) -> None:
     with pytest.raises(ModelFileError, match="too many values"):
         read(forged(small, lambda d: d.update(objects=objects, model=model)), folder)
 
@@ -52,26 +52,26 @@ def sum_of(one: int) -> Any:
     ],
     ids=["tuples", "kernels"],
 )
-def test_objects_that_contain_the_previous_one_twice_are_refused(
+def test_objects_that_contain_the_previous_one_twice_are_rejected(
     first: Any, next_one: Callable[[int], Any], small: bytes, tmp_path: Path
 ) -> None:
     """Sixty such objects have 2⁶⁰ parts, all of which are hashed if they are a key of a dict."""
     objects = [first, *map(next_one, range(60))]
-    refused(objects, {"dict": [[{"object": 60}], [1]]}, small, tmp_path)
+    rejected(objects, {"dict": [[{"object": 60}], [1]]}, small, tmp_path)
 
 
-def test_deeply_nested_objects_are_refused(small: bytes, tmp_path: Path) -> None:
+def test_deeply_nested_objects_are_rejected(small: bytes, tmp_path: Path) -> None:
     """Python hashes nested tuples by unbounded recursion in C, which crashes the process."""
     n = 10 * MAX_DEPTH
     objects = [{"value": {"tuple": [{"object": i - 1} if i else 1]}} for i in range(n)]
-    refused(objects, {"set": [{"object": n - 1}]}, small, tmp_path)
+    rejected(objects, {"set": [{"object": n - 1}]}, small, tmp_path)
 
 
-def test_deeply_nested_lists_are_refused(small: bytes, tmp_path: Path) -> None:
+def test_deeply_nested_lists_are_rejected(small: bytes, tmp_path: Path) -> None:
     deep: Any = 1
     for _ in range(150):
         deep = [deep]
-    refused([], deep, small, tmp_path)
+    rejected([], deep, small, tmp_path)
     header, _, data = taken_apart(small)
     header["__metadata__"]["model"] = "[" * 100_000
     with pytest.raises(ModelFileError):
@@ -100,14 +100,14 @@ def test_compressed_bytes_are_expanded_only_once(value: Any, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "text", ['{"objects":[],"objects":[],"model":1}', '{"objects":[],"model":NaN}', '{"objects":[],"model":-Infinity}']
 )
-def test_ambiguous_json_is_refused(text: str, small: bytes, tmp_path: Path) -> None:
+def test_ambiguous_json_is_rejected(text: str, small: bytes, tmp_path: Path) -> None:
     header, _, data = taken_apart(small)
     header["__metadata__"]["model"] = text
     with pytest.raises(ModelFileError, match=r"occurs twice|not valid JSON"):
         read(signed(header, data), tmp_path)
 
 
-def test_an_array_described_twice_is_refused(tmp_path: Path) -> None:
+def test_an_array_described_twice_is_rejected(tmp_path: Path) -> None:
     octets = octets_of(mercer.GaussianNB().fit(numbers().X, numbers().y), tmp_path)
     header, _, data = taken_apart(octets)
     raw = signed(header, data)[8:]
@@ -118,14 +118,14 @@ def test_an_array_described_twice_is_refused(tmp_path: Path) -> None:
         read(length.to_bytes(8, "little") + doubled, tmp_path)
 
 
-def test_a_huge_degree_of_splines_is_refused(tmp_path: Path) -> None:
+def test_a_huge_degree_of_splines_is_rejected(tmp_path: Path) -> None:
     octets = octets_of(mercer.SplineFeatures().fit(numbers().X), tmp_path)
 
     with pytest.raises(ModelFileError, match="degree"):
         read(forged(octets, lambda d: record_of(d, "Splines")["state"].update(degree=10**6)), tmp_path)
 
 
-def test_a_huge_number_of_processes_is_refused(tmp_path: Path) -> None:
+def test_a_huge_number_of_processes_is_rejected(tmp_path: Path) -> None:
     model = make_pipeline(ColumnTransformer([("same", "passthrough", [0])], n_jobs=10**6))
     with pytest.raises(UnsavableError, match=r"model\.steps\[0\]\[1\]\.n_jobs"):
         save(model, tmp_path / "model.mercer")
@@ -135,7 +135,7 @@ def test_a_huge_number_of_processes_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["set", "frozenset", "dict"])
-def test_keys_with_equal_hashes_are_refused(kind: str, small: bytes, tmp_path: Path) -> None:
+def test_keys_with_equal_hashes_are_rejected(kind: str, small: bytes, tmp_path: Path) -> None:
     """Python hashes integers modulo 2⁶¹ − 1, so that sets of chosen integers take quadratic time."""
     keys = [i * (2**61 - 1) for i in range(20_000)]
     value = {kind: [keys, keys] if kind == "dict" else keys}
@@ -143,7 +143,7 @@ def test_keys_with_equal_hashes_are_refused(kind: str, small: bytes, tmp_path: P
         read(forged(small, lambda d: d.update(model=value)), tmp_path)
 
 
-def test_integers_that_collide_in_the_table_of_a_dict_are_refused(small: bytes, tmp_path: Path) -> None:
+def test_integers_that_collide_in_the_table_of_a_dict_are_rejected(small: bytes, tmp_path: Path) -> None:
     """Their hashes differ, but each is compared with thousands of others, which takes quadratic time."""
     keys = slow_keys(17, 43_000)
     with pytest.raises(ModelFileError, match="takes too long"):
@@ -193,7 +193,7 @@ def test_arrays_inside_shared_objects_are_counted_for_each(tmp_path: Path) -> No
 
 def test_values_that_many_objects_share_are_counted_for_each(small: bytes, tmp_path: Path) -> None:
     objects = [{"value": [1.5] * 50_000}, *[{"value": {"tuple": [{"object": 0}]}}] * 1000]
-    refused(objects, None, small, tmp_path)
+    rejected(objects, None, small, tmp_path)
 
 
 def test_missing_values_of_many_columns_are_counted_together(tmp_path: Path) -> None:
@@ -208,4 +208,4 @@ def test_missing_values_of_many_columns_are_counted_together(tmp_path: Path) -> 
 def test_values_are_bounded_by_the_length_of_the_file(small: bytes, tmp_path: Path) -> None:
     """Twenty-two objects that contain the previous one twice are four million values in a kilobyte."""
     objects = [{"value": {"tuple": [1, 2]}}, *map(pair, range(21))]
-    refused(objects, {"object": 21}, small, tmp_path)
+    rejected(objects, {"object": 21}, small, tmp_path)

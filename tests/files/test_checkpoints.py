@@ -171,7 +171,7 @@ def test_a_removed_folder_does_not_end_the_fit(rows, tmp_path):
     np.testing.assert_array_equal(model.coef_, LogisticRegression().fit(source).coef_)
 
 
-def test_checkpoints_of_other_fits_are_refused(rows, tmp_path):
+def test_checkpoints_of_other_fits_are_rejected(rows, tmp_path):
     X, y = rows
     source = MemorySource(X, y, rows=10)
     dies, _ = killed_after(5)
@@ -188,7 +188,7 @@ def test_checkpoints_of_other_fits_are_refused(rows, tmp_path):
 
 
 @pytest.mark.parametrize("state", [1, None])
-def test_the_same_rows_through_other_features_are_refused(rows, tmp_path, state):
+def test_the_same_rows_through_other_features_are_rejected(rows, tmp_path, state):
     """This includes features without a random_state, which would differ between passes."""
     source = MemorySource(*rows, rows=10)
     dies, _ = killed_after(15)
@@ -207,7 +207,7 @@ def test_the_same_rows_through_other_features_are_refused(rows, tmp_path, state)
         assert fitted(first, lives).plan_.passes > 1
 
 
-def test_another_version_is_refused(rows, tmp_path, monkeypatch):
+def test_another_version_is_rejected(rows, tmp_path, monkeypatch):
     """Another version may cut the data into other pieces."""
     dies, _ = killed_after(5)
     source = MemorySource(*rows, rows=10).map(dies)
@@ -237,7 +237,7 @@ def test_the_home_folder_is_expanded(tmp_path, monkeypatch):
         assert (tmp_path / "fit" / LEDGER).exists()
 
 
-def test_folders_that_are_not_checkpoints_are_refused(tmp_path):
+def test_folders_that_are_not_checkpoints_are_rejected(tmp_path):
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(CheckpointError, match="is not a checkpoint"), checkpointed(tmp_path):
         pass
@@ -283,7 +283,7 @@ with checkpointed(sys.argv[1], every=0.0):
 """
 
 
-def test_a_second_process_in_the_same_folder_is_refused_until_the_first_is_done(rows, tmp_path):
+def test_a_second_process_in_the_same_folder_is_rejected_until_the_first_is_done(rows, tmp_path):
     def begun(seed):
         command = [sys.executable, "-c", OTHER, str(tmp_path / "fit"), str(seed)]
         return subprocess.Popen(

@@ -51,7 +51,7 @@ def test_a_file_that_is_cut_off_or_longer_is_found(length: int, tail: bytes, who
 
 @cases
 @given(octets=st.binary(max_size=200))
-def test_random_bytes_are_refused(octets: bytes, tmp_path: Path) -> None:
+def test_random_bytes_are_rejected(octets: bytes, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError):
         read(octets, tmp_path)
 
@@ -70,7 +70,7 @@ TAGS = [*_TAGS, "nonsense"]
     value=json_values,
     more=st.dictionaries(st.sampled_from(["shape", "dtype", "bytes", "data", "indices", "indptr"]), json_values),
 )
-def test_random_changes_with_a_valid_checksum_are_refused_or_give_a_value(
+def test_random_changes_with_a_valid_checksum_are_rejected_or_give_a_value(
     tag: str, value: Any, more: Any, whole: bytes, tmp_path: Path
 ) -> None:
     def change(described: Any) -> None:
@@ -82,7 +82,7 @@ def test_random_changes_with_a_valid_checksum_are_refused_or_give_a_value(
 
 @cases
 @given(data=st.data())
-def test_parts_replaced_at_random_are_refused_or_loaded(data: st.DataObject, whole: bytes, tmp_path: Path) -> None:
+def test_parts_replaced_at_random_are_rejected_or_loaded(data: st.DataObject, whole: bytes, tmp_path: Path) -> None:
     def change(described: Any) -> None:
         record = data.draw(st.sampled_from([each for each in described["objects"] if each.get("state")]))
         part = data.draw(st.sampled_from(sorted(record["state"])))
@@ -115,7 +115,7 @@ def test_parts_replaced_at_random_are_refused_or_loaded(data: st.DataObject, who
     ],
 )
 @pytest.mark.parametrize("kind", ["class", "type", "constant", "enum"])
-def test_a_name_that_is_not_declared_is_refused(name: Any, kind: str, whole: bytes, tmp_path: Path) -> None:
+def test_a_name_that_is_not_declared_is_rejected(name: Any, kind: str, whole: bytes, tmp_path: Path) -> None:
     def change(described: Any) -> None:
         if kind == "class":
             described["objects"][-1]["class"] = name
@@ -142,7 +142,7 @@ def test_a_name_that_is_not_declared_is_refused(name: Any, kind: str, whole: byt
         "",
     ],
 )
-def test_an_attribute_that_would_override_the_class_is_refused(name: str, whole: bytes, tmp_path: Path) -> None:
+def test_an_attribute_that_would_override_the_class_is_rejected(name: str, whole: bytes, tmp_path: Path) -> None:
     def change(described: Any) -> None:
         described["objects"][-1]["state"][name] = 1
 
@@ -166,14 +166,14 @@ def test_an_object_cannot_refer_to_itself_or_to_later_ones(whole: bytes, tmp_pat
             read(forged(whole, lambda d, n=number: d["objects"][-1]["state"].update(families={"object": n})), tmp_path)
 
 
-def test_a_formula_that_would_be_executed_is_refused(tmp_path: Path) -> None:
+def test_a_formula_that_would_be_executed_is_rejected(tmp_path: Path) -> None:
     octets = octets_of(TableFeatures().fit(mixed().X), tmp_path)
     formula = "__import__('os').system('true')"
     with pytest.raises(ModelFileError, match=r"formula"):
         read(forged(octets, lambda d: d["objects"][-1]["state"].update(formula=formula)), tmp_path)
 
 
-def test_indices_and_offsets_that_point_outside_are_refused(tmp_path: Path) -> None:
+def test_indices_and_offsets_that_point_outside_are_rejected(tmp_path: Path) -> None:
     vectorizer = CountVectorizer().fit(words().X)
     offsets = vectorizer._all_terms.terms.offsets.copy()
     offsets[-1] += 10**6
@@ -241,7 +241,7 @@ def test_a_missing_file_a_folder_and_a_pipe_give_clear_errors(tmp_path: Path) ->
         load(tmp_path / "pipe")
 
 
-def test_arrays_that_overlap_or_do_not_fill_the_file_are_refused(tmp_path: Path) -> None:
+def test_arrays_that_overlap_or_do_not_fill_the_file_are_rejected(tmp_path: Path) -> None:
     octets = octets_of(GaussianNB().fit(numbers().X, numbers().y), tmp_path)
     header, _, data = taken_apart(octets)
     first = next(name for name in header if name != "__metadata__")

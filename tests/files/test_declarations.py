@@ -108,7 +108,7 @@ def test_attributes_that_no_class_declares_are_neither_saved_nor_loaded(name: st
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_kept_rows_of_other_columns_are_refused(
+def test_kept_rows_of_other_columns_are_rejected(
     model: Any, owner: str, part: str, columns: int, tmp_path: Path
 ) -> None:
     data = two() if owner == "SVC" else line()
@@ -200,7 +200,7 @@ def test_missing_parts_of_scikit_learn_classes_are_named(
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_incomplete_folds_are_refused(folds: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
+def test_incomplete_folds_are_rejected(folds: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
     octets = octets_of(folds, tmp_path)
     with pytest.raises(ModelFileError, match=f"a {owner} in it lacks {part}"):
         read(forged(octets, lambda d: record_of(d, owner)["state"].pop(part)), tmp_path)
@@ -218,7 +218,7 @@ def test_incomplete_folds_are_refused(folds: Any, owner: str, part: str, other: 
         (mercer.LinearDiscriminantAnalysis(), "_decision", "centre", "LinearScores"),
     ],
 )
-def test_a_part_that_is_too_short_is_refused(model: Any, holder: str, part: str, owner: str, tmp_path: Path) -> None:
+def test_a_part_that_is_too_short_is_rejected(model: Any, holder: str, part: str, owner: str, tmp_path: Path) -> None:
     model.fit(numbers().X, numbers().y)
     octets = octets_of(model, tmp_path)
     values = getattr(getattr(model, holder), part)
@@ -228,7 +228,7 @@ def test_a_part_that_is_too_short_is_refused(model: Any, holder: str, part: str,
         save(cut(model, holder, part), tmp_path / "model.mercer")
 
 
-def test_fewer_word_statistics_than_columns_are_refused(tmp_path: Path) -> None:
+def test_fewer_word_statistics_than_columns_are_rejected(tmp_path: Path) -> None:
     model = mercer.MultinomialNB().fit(sparse().X, sparse().y)
     with pytest.raises(UnsavableError, match="_product has the wrong size"):
         save(cut(model, "_product", "logs"), tmp_path / "model.mercer")
@@ -244,7 +244,7 @@ def test_fewer_word_statistics_than_columns_are_refused(tmp_path: Path) -> None:
         (Hadamard(np.ones((2, 3, 4)), np.ones(8), 5), "model contradicts itself"),
     ],
 )
-def test_inconsistent_random_features_are_refused(broken: Any, why: str, tmp_path: Path) -> None:
+def test_inconsistent_random_features_are_rejected(broken: Any, why: str, tmp_path: Path) -> None:
     with pytest.raises(UnsavableError, match=why):
         save(broken, tmp_path / "features.mercer")
 
@@ -288,7 +288,7 @@ SAMPLE = DistinctRows.zero(2, most=4)
     ],
     ids=lambda broken: type(broken).__name__,
 )
-def test_values_that_contradict_themselves_are_refused(broken: Any, tmp_path: Path) -> None:
+def test_values_that_contradict_themselves_are_rejected(broken: Any, tmp_path: Path) -> None:
     with pytest.raises(UnsavableError):
         save(broken, tmp_path / "value.mercer")
 
@@ -300,7 +300,7 @@ def test_consistent_random_features_are_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ends", [[0, 10**8, 0], [0, -5, 0], [0, 0, 10**8], [1, 1, 1], [0, 0]])
-def test_a_sparse_matrix_that_points_outside_is_refused(ends: list[int], tmp_path: Path) -> None:
+def test_a_sparse_matrix_that_points_outside_is_rejected(ends: list[int], tmp_path: Path) -> None:
     """SciPy does not check indices if the last pointer is 0."""
     X = sp.csr_array(np.eye(2))
     model = mercer.KernelRidge().fit(X, [0.0, 1.0])
@@ -311,7 +311,7 @@ def test_a_sparse_matrix_that_points_outside_is_refused(ends: list[int], tmp_pat
         read(octets, tmp_path)
 
 
-def test_points_with_more_columns_than_the_model_are_refused(tmp_path: Path) -> None:
+def test_points_with_more_columns_than_the_model_are_rejected(tmp_path: Path) -> None:
     octets = octets_of(mercer.LocalLinear().fit(line().X, line().y), tmp_path)
     with pytest.raises(ModelFileError, match="wrong size"):
         read(with_array(octets, "KernelSums", "points", np.ones((45, 40))), tmp_path)
@@ -320,7 +320,7 @@ def test_points_with_more_columns_than_the_model_are_refused(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "model", [mercer.KernelBayes(bandwidth=2.5), mercer.NaiveBayes(families=density.Parzen(bandwidth=1.5))]
 )
-def test_windows_of_more_columns_than_the_model_are_refused(model: Any, tmp_path: Path) -> None:
+def test_windows_of_more_columns_than_the_model_are_rejected(model: Any, tmp_path: Path) -> None:
     octets = octets_of(model.fit(numbers().X, numbers().y), tmp_path)
     with pytest.raises(ModelFileError, match="contradicts itself"):
         read(with_array(octets, "Windows", "points", np.ones((16, 40))), tmp_path)
@@ -334,7 +334,7 @@ def test_windows_of_more_columns_than_the_model_are_refused(model: Any, tmp_path
         (mercer.KernelDensity(bandwidth=[0.5]), "Windows"),
     ],
 )
-def test_bandwidths_of_more_columns_than_the_points_are_refused(model: Any, owner: str, tmp_path: Path) -> None:
+def test_bandwidths_of_more_columns_than_the_points_are_rejected(model: Any, owner: str, tmp_path: Path) -> None:
     """Divided by five widths, one column became five, of which loops read four beyond the points."""
     octets = octets_of(model.fit(line().X[:, :1], line().y), tmp_path)
     with pytest.raises(ModelFileError, match=f"(bandwidth|points) of a {owner} has the wrong size"):
@@ -342,7 +342,7 @@ def test_bandwidths_of_more_columns_than_the_points_are_refused(model: Any, owne
 
 
 @pytest.mark.parametrize("model", [mercer.NadarayaWatson(), mercer.LocalLinear()])
-def test_smoothers_without_a_bandwidth_are_refused(model: Any, tmp_path: Path) -> None:
+def test_smoothers_without_a_bandwidth_are_rejected(model: Any, tmp_path: Path) -> None:
     octets = octets_of(model.fit(line().X, line().y), tmp_path)
     owner = "LocalMeans" if isinstance(model, mercer.NadarayaWatson) else "LocalLines"
     with pytest.raises(ModelFileError, match=f"{owner} in it contradicts itself"):
@@ -369,7 +369,7 @@ def test_smoothers_without_a_bandwidth_are_refused(model: Any, tmp_path: Path) -
         (mercer.CategoryFeatures(hashed=8), "HashedLevels", "buckets", 2**62),
     ],
 )
-def test_attributes_of_another_type_are_refused(model: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
+def test_attributes_of_another_type_are_rejected(model: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
     """These errors were formerly found by the methods that use the arrays."""
     octets = octets_of(model.fit(numbers().X, two().y), tmp_path)
     with pytest.raises(ModelFileError, match=owner):
@@ -387,13 +387,13 @@ def test_attributes_of_another_type_are_refused(model: Any, owner: str, part: st
         (mercer.GLM(), "GLM", "_w", np.ones(40)),
     ],
 )
-def test_arrays_of_wrong_shapes_are_refused(model: Any, owner: str, part: str, values: Any, tmp_path: Path) -> None:
+def test_arrays_of_wrong_shapes_are_rejected(model: Any, owner: str, part: str, values: Any, tmp_path: Path) -> None:
     octets = octets_of(model.fit(line().X, line().y), tmp_path)
     with pytest.raises(ModelFileError, match=f"a {owner.removeprefix('Matrix')} (has the wrong|in it contradicts)"):
         read(with_array(octets, owner, part, values), tmp_path)
 
 
-def test_more_columns_than_tables_are_refused(tmp_path: Path) -> None:
+def test_more_columns_than_tables_are_rejected(tmp_path: Path) -> None:
     octets = octets_of(mercer.BernoulliNB().fit(tally().X, tally().y), tmp_path)
 
     def change(described: Any) -> None:
@@ -467,7 +467,7 @@ def test_parameters_and_attributes_are_verified(model: Any, owner: str, part: st
     ],
 )
 @pytest.mark.parametrize("other", [None, "x", {"constant": "SOFTMAX"}])
-def test_an_estimator_around_none_is_refused(model: Any, owner: str, other: Any, tmp_path: Path) -> None:
+def test_an_estimator_around_none_is_rejected(model: Any, owner: str, other: Any, tmp_path: Path) -> None:
     """Methods would fail where scikit-learn reads the tags of the inner estimator."""
     octets = octets_of(model.fit(line().X, line().y), tmp_path)
     with pytest.raises(ModelFileError, match=f"{owner} in it contradicts itself"):
@@ -480,7 +480,7 @@ def test_a_model_with_an_invalid_parameter_is_not_saved(tmp_path: Path) -> None:
         save(model, tmp_path / "model.mercer")
 
 
-def test_factors_of_other_columns_than_are_read_are_refused(tmp_path: Path) -> None:
+def test_factors_of_other_columns_than_are_read_are_rejected(tmp_path: Path) -> None:
     """A loop over the columns that were read would go beyond the parameters of fewer."""
     model = mercer.NaiveBayes(families={("x0", "x1"): families.MultivariateGaussian()})
     octets = octets_of(model.fit(numbers().X, numbers().y), tmp_path)
@@ -493,7 +493,7 @@ def test_factors_of_other_columns_than_are_read_are_refused(tmp_path: Path) -> N
         read(forged(octets, change), tmp_path)
 
 
-def test_more_columns_than_coordinates_are_refused_at_once(tmp_path: Path) -> None:
+def test_more_columns_than_coordinates_are_rejected_at_once(tmp_path: Path) -> None:
     """A name for each of them would take all memory."""
     octets = octets_of(mercer.GLM().fit(line().X, line().y), tmp_path)
     with pytest.raises(ModelFileError, match="Terms in it contradicts itself"):
@@ -501,7 +501,7 @@ def test_more_columns_than_coordinates_are_refused_at_once(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("model", [mercer.LogFeatures(), Normalizer()])
-def test_columns_absent_from_every_part_are_refused_at_once(model: Any, tmp_path: Path) -> None:
+def test_columns_absent_from_every_part_are_rejected_at_once(model: Any, tmp_path: Path) -> None:
     """`get_feature_names_out` would make a name for each of them."""
     name = type(model).__name__
     octets = octets_of(model.fit(np.abs(line().X)), tmp_path)
@@ -509,13 +509,13 @@ def test_columns_absent_from_every_part_are_refused_at_once(model: Any, tmp_path
         read(forged(octets, lambda d: record_of(d, name)["state"].update(n_features_in_=2**40)), tmp_path)
 
 
-def test_counts_of_records_are_refused(tmp_path: Path) -> None:
+def test_counts_of_records_are_rejected(tmp_path: Path) -> None:
     octets = octets_of(mercer.HashingVectorizer(n_features=8).fit(["a b"]), tmp_path)
     with pytest.raises(ModelFileError, match="HashingVectorizer"):
         read(forged(octets, lambda d: record_of(d, "HashingVectorizer")["state"].update(dtype=[])), tmp_path)
 
 
-def test_a_random_generator_with_a_constant_state_is_refused(tmp_path: Path) -> None:
+def test_a_random_generator_with_a_constant_state_is_rejected(tmp_path: Path) -> None:
     """Rejection sampling of two points in a circle would never end."""
     model = mercer.RandomFourierFeatures(n_components=8, random_state=np.random.RandomState(1)).fit(line().X)
     header, described, data = taken_apart(octets_of(model, tmp_path))

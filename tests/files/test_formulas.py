@@ -66,7 +66,7 @@ def test_a_loaded_pipeline_with_a_formula_can_be_refitted(tmp_path: Path) -> Non
     np.testing.assert_array_equal(loaded.predict_proba(ROWS[:5]), model.predict_proba(ROWS[:5]))
 
 
-def test_numbers_where_the_fit_had_text_are_refused() -> None:
+def test_numbers_where_the_fit_had_text_are_rejected() -> None:
     features = TableFeatures(formula="`home town` + age").fit(ROWS)
     with pytest.raises(FormulaError, match=r"other features here than in the fit.*text as text"):
         features.transform(ROWS.assign(**{"home town": 1.0}))

@@ -82,7 +82,7 @@ def test_a_class_of_another_package_cannot_take_the_name_of_one_of_mercer() -> N
     assert class_named("GaussianNB") is mercer.GaussianNB
 
 
-def test_two_classes_with_one_tag_are_refused() -> None:
+def test_two_classes_with_one_tag_are_rejected() -> None:
     class First:
         pass
 

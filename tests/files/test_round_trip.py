@@ -67,13 +67,13 @@ def test_the_numbers_of_classes_and_columns_may_differ(structure: str, columns: 
         (mercer.GaussianNB(), lambda model, X: model.predict(), TypeError),
     ],
 )
-def test_a_loaded_model_refuses_with_the_same_error(model: Any, ask: Any, error: type, tmp_path: Path) -> None:
+def test_a_loaded_model_rejects_with_the_same_error(model: Any, ask: Any, error: type, tmp_path: Path) -> None:
     model = clone(model).fit(numbers().X, numbers().y)
     said = []
     for asked in (model, again(model, tmp_path)):
-        with pytest.raises(error) as refusal:
+        with pytest.raises(error) as rejection:
             ask(asked, numbers().X)
-        said.append((type(refusal.value), str(refusal.value)))
+        said.append((type(rejection.value), str(rejection.value)))
     assert said[0] == said[1]
 
 

@@ -40,34 +40,34 @@ def quiet() -> Iterator[None]:
         warnings.simplefilter("error", RuntimeWarning)
         # scikit-learn's own search for infinity adds up what it is given
         warnings.filterwarnings("ignore", "invalid value encountered in reduce", RuntimeWarning)
-        # and its search over folds says in a sentence, which it calls a RuntimeWarning, that some were refused
+        # and its search over folds says in a sentence, which it calls a RuntimeWarning, that some were rejected
         warnings.simplefilter("ignore", FitFailedWarning)
         yield
 
 
-class Refused(Exception):
-    """A fit or an answer was refused with a sentence."""
+class Rejected(Exception):
+    """A fit or an answer was rejected with a sentence."""
 
 
 @contextmanager
-def refusals_are_sentences() -> Iterator[None]:
-    """Turn an error raised on purpose into `Refused`; any other error is a failure."""
+def rejections_are_sentences() -> Iterator[None]:
+    """Turn an error raised on purpose into `Rejected`; any other error is a failure."""
     try:
         with quiet():
             yield
-    except (MercerError, ValueError, TypeError) as refusal:
-        if not _on_purpose(refusal):
+    except (MercerError, ValueError, TypeError) as rejection:
+        if not _on_purpose(rejection):
             raise
-        raise Refused(f"{type(refusal).__name__}: {refusal}") from refusal
+        raise Rejected(f"{type(rejection).__name__}: {rejection}") from rejection
 
 
-def _on_purpose(refusal: BaseException) -> bool:
+def _on_purpose(rejection: BaseException) -> bool:
     """Return whether the sentence is one of mercer or scikit-learn, and not an internal error of NumPy."""
-    if isinstance(refusal, MercerError):
-        return len(str(refusal)) > 20
-    if isinstance(refusal, np.linalg.LinAlgError):
+    if isinstance(rejection, MercerError):
+        return len(str(rejection)) > 20
+    if isinstance(rejection, np.linalg.LinAlgError):
         return False
-    last = traceback.extract_tb(refusal.__traceback__)[-1]
+    last = traceback.extract_tb(rejection.__traceback__)[-1]
     if "sklearn" in last.filename:
         return True
     return "mercer" in last.filename and "raise" in (linecache.getline(last.filename, last.lineno or 0))
@@ -121,29 +121,29 @@ def survives(subject: Subject, option: int, case: Case) -> str:
     before = None
     known = replace(KNOWN, target=subject.tame_targets[0])
     try:
-        with refusals_are_sentences():
+        with rejections_are_sentences():
             fit(model, subject, known)
             before = answers(model, known.X)
-    except Refused:
+    except Rejected:
         model = subject.model(option)  # this option wants other rows
     given = subject.arguments(case)
     try:
-        with refusals_are_sentences():
+        with rejections_are_sentences():
             fit(model, subject, case, given=given)
-    except Refused as refusal:
+    except Rejected as rejection:
         if before is not None:
             equal(answers(model, known.X), before)
-        accepts_input_of_counterpart(subject, option, case, refusal)
-        return "refused"
+        accepts_input_of_counterpart(subject, option, case, rejection)
+        return "rejected"
     unchanged(given[0], case.X)
     certified(model)
     try:
-        with refusals_are_sentences():
+        with rejections_are_sentences():
             said = answers(model, given[0])
-    except Refused as refusal:
-        if is_documented(refusal, DOCUMENTED_AFTERWARDS) or has_invalid_rows_of_weight_zero_only(case):
+    except Rejected as rejection:
+        if is_documented(rejection, DOCUMENTED_AFTERWARDS) or has_invalid_rows_of_weight_zero_only(case):
             return "fitted, no answer"
-        raise AssertionError(f"the rows of the fit were refused afterwards: {refusal}") from refusal
+        raise AssertionError(f"the rows of the fit were rejected afterwards: {rejection}") from rejection
     sensible(subject, model, case, said)
     with quiet():
         travels(model, given[0], said)
@@ -228,10 +228,10 @@ def travels(model: Any, X: Any, said: dict[str, Any]) -> None:
     assert repr(clone(model)) == repr(clone(clone(model)))
 
 
-def accepts_input_of_counterpart(subject: Subject, option: int, case: Case, refusal: Refused) -> None:
-    """Check that input that scikit-learn fits with finite results is not refused, except where documented."""
+def accepts_input_of_counterpart(subject: Subject, option: int, case: Case, rejection: Rejected) -> None:
+    """Check that input that scikit-learn fits with finite results is not rejected, except where documented."""
     twin = subject.twin(option)
-    if twin is None or is_documented(refusal) or is_of_a_sign_rounded_away(subject, case, refusal):
+    if twin is None or is_documented(rejection) or is_of_a_sign_rounded_away(subject, case, rejection):
         return
     if twin.get_params().get("max_iter") == -1:  # libsvm, which may go on for ever
         twin.set_params(max_iter=100_000)
@@ -245,14 +245,14 @@ def accepts_input_of_counterpart(subject: Subject, option: int, case: Case, refu
     except Exception:
         return
     if all_finite(said):
-        raise AssertionError(f"scikit-learn fits it, we do not: {refusal}") from refusal
+        raise AssertionError(f"scikit-learn fits it, we do not: {rejection}") from rejection
 
 
 def all_finite(said: dict[str, Any]) -> bool:
     return all(np.isfinite(answer).all() for answer in said.values() if answer.dtype.kind == "f")
 
 
-#: what docs/decisions/0005-deviations-from-scikit-learn.md says is refused though scikit-learn takes it, by a part of
+#: what docs/decisions/0005-deviations-from-scikit-learn.md says is rejected though scikit-learn takes it, by a part of
 #: our sentence
 DOCUMENTED = (
     "Negative values in data passed to `sample_weight`",
@@ -281,16 +281,16 @@ DOCUMENTED_AFTERWARDS = (
 )
 
 
-def is_documented(refusal: Refused, sentences: tuple[str, ...] = DOCUMENTED) -> bool:
-    return any(sentence in str(refusal) for sentence in sentences)
+def is_documented(rejection: Rejected, sentences: tuple[str, ...] = DOCUMENTED) -> bool:
+    return any(sentence in str(rejection) for sentence in sentences)
 
 
-def is_of_a_sign_rounded_away(subject: Subject, case: Case, refusal: Refused) -> bool:
-    """Return whether a response such as -1e-150 was refused, which scikit-learn rounds to 0 with float32 rows.
+def is_of_a_sign_rounded_away(subject: Subject, case: Case, rejection: Rejected) -> bool:
+    """Return whether a response such as -1e-150 was rejected, which scikit-learn rounds to 0 with float32 rows.
 
     It rounds responses to the type of the rows before it looks at their range; this is documented, too.
     """
-    if subject.learns != "numbers" or case.dtype != "float32" or "valid range of the loss" not in str(refusal):
+    if subject.learns != "numbers" or case.dtype != "float32" or "valid range of the loss" not in str(rejection):
         return False
     response = case.response
     nearly_zero = (response < 0) & (response > -float(np.finfo(np.float32).smallest_subnormal) / 2)
@@ -311,22 +311,22 @@ def is_one_model(subject: Subject, option: int, case: Case, law: str) -> str:
     numbers, weight = case.numbers, case.weight
     y = None if subject.learns == "rows" else subject.arguments(case)[1]
     try:
-        with refusals_are_sentences():
+        with rejections_are_sentences():
             model = fitted(subject, option, numbers, y, weight)
             said = answers(model, numbers, comparable(subject, y, weight))
-    except Refused:
-        return "refused"
+    except Rejected:
+        return "rejected"
     try:
-        with refusals_are_sentences():
+        with rejections_are_sentences():
             other, X, digits = LAWS[law](subject, option, case, numbers, y, weight)
             if other is None:
                 return f"{law}: says nothing"
             again = other if isinstance(other, dict) else answers(other, X, tuple(said))
             digits = max(digits, rounding_of_shares(model, numbers))
-    except Refused as refusal:
-        if law == "form":  # models without support for sparse matrices refuse them
-            return "form: refused"
-        raise AssertionError(f"{law}: {refusal}") from refusal
+    except Rejected as rejection:
+        if law == "form":  # models without support for sparse matrices reject them
+            return "form: rejected"
+        raise AssertionError(f"{law}: {rejection}") from rejection
     if not said.keys() & again.keys():  # LinearSVC, say, of a class without weight: held, but for nothing
         return f"{law}: says nothing"
     if option in subject.many_optima and weight is not None:
@@ -344,9 +344,9 @@ def rounding_of_shares(model: Any, numbers: Any) -> float:
     if not hasattr(model, "predict_joint_log_proba"):
         return 0.0
     try:
-        with refusals_are_sentences():
+        with rejections_are_sentences():
             best = np.max(model.predict_joint_log_proba(numbers), axis=1)
-    except Refused:  # a singular covariance has no density, although its regular part separates classes
+    except Rejected:  # a singular covariance has no density, although its regular part separates classes
         return 0.0
     return 16 * float(np.spacing(np.abs(best[np.isfinite(best)]).max(initial=0.0)))
 
@@ -397,9 +397,9 @@ def in_batches(subject: Subject, option: int, case: Case, numbers: Any, y: Any, 
     if y is not None and any(len(np.unique(part[1])) < len(np.unique(y)) for part in parts):
         return None, None, None
     try:
-        with refusals_are_sentences():
+        with rejections_are_sentences():
             models = [fitted(subject, option, *part) for part in parts]
-    except Refused:  # a half may be too small
+    except Rejected:  # a half may be too small
         return None, None, None
     whole = models[0].merge(models[1])
     whole = models[0] if whole is None else whole

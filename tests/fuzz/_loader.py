@@ -49,8 +49,8 @@ def _describe_predictions(model: Any) -> str:
     for question in ("predict", "predict_proba", "transform", "score_samples"):
         try:
             getattr(model, question)(np.zeros((3, width)))
-        except Exception as refusal:
-            refusal.__traceback__ = None
+        except Exception as rejection:
+            rejection.__traceback__ = None
     return "built and asked"
 
 
@@ -62,8 +62,9 @@ def answer(path: str) -> dict[str, Any]:
     try:
         model = load(path)
         outcome = ""
-    except ModelFileError as refusal:
-        model, outcome = None, "refused" if str(refusal).rstrip().endswith((".", "?")) else f"badly refused: {refusal}"
+    except ModelFileError as rejection:
+        is_sentence = str(rejection).rstrip().endswith((".", "?"))
+        model, outcome = None, "rejected" if is_sentence else f"badly rejected: {rejection}"
     except MemoryError:
         model, outcome = None, "took too much memory"
     except Exception as failure:

@@ -23,11 +23,11 @@ HEAD = """# Random inputs, counted
 Earlier failures, the laws and the distribution of the inputs are described in [Reliability](reliability.md).
 `python -m tests.fuzz._page` writes this page from `build/fuzz.json`.
 
-*Held*: the input was fitted, read or built, and the law was checked. *Refused*: the input was refused with a sentence,
-as the law allows. The remaining inputs are harmless numbers to which the law that was drawn does not apply.
+*Held*: the input was fitted, read or built, and the law was checked. *Rejected*: the input was rejected with a
+sentence, as the law allows. The remaining inputs are harmless numbers to which the law that was drawn does not apply.
 """
-#: outcomes of an input that was refused with a sentence
-REFUSED = ("refused", "form: refused", "fitted, no answer")
+#: outcomes of an input that was rejected with a sentence
+REJECTED = ("rejected", "form: rejected", "fitted, no answer")
 #: the outcome of a certificate that does not hold
 NO_CLAIM = "does not hold"
 
@@ -45,8 +45,8 @@ class Tried:
         return sum(self.outcomes.values())
 
     @property
-    def refused(self) -> int:
-        return sum(self.outcomes.get(word, 0) for word in REFUSED)
+    def rejected(self) -> int:
+        return sum(self.outcomes.get(word, 0) for word in REJECTED)
 
     @property
     def silent(self) -> int:
@@ -59,8 +59,8 @@ class Tried:
         return Tried(outcomes, max(self.slowest, other.slowest), self.seconds + other.seconds)
 
     def __str__(self) -> str:
-        held = self.inputs - self.refused - self.silent
-        return f"{self.inputs:,} | {held:,} | {self.refused:,} | {self.slowest:.2f}"
+        held = self.inputs - self.rejected - self.silent
+        return f"{self.inputs:,} | {held:,} | {self.rejected:,} | {self.slowest:.2f}"
 
 
 def written(*records: dict[str, Any]) -> str:
@@ -73,7 +73,7 @@ def written(*records: dict[str, Any]) -> str:
     return "\n".join(
         [
             HEAD.format(inputs=inputs, minutes=seconds / 60).rstrip(),
-            *table("Any input is fitted or refused", laws, "test_any_input_is_fitted_or_refused"),
+            *table("Any input is fitted or rejected", laws, "test_any_input_is_fitted_or_rejected"),
             *table("All ways to fit give the same model", laws, "test_all_ways_to_fit_give_the_same_model"),
             *table("Certificates, tables, text, model files and requests", laws, None),
             "",
@@ -94,7 +94,7 @@ def table(title: str, laws: dict[str, Tried], test: str | None) -> Iterator[str]
     """Yield the rows of the estimators of a law, or with None those of all other laws."""
     yield from ("", f"## {title}", "")
     yield from (
-        f"| {'estimator' if test else 'law'} | inputs | held | refused | slowest, s |",
+        f"| {'estimator' if test else 'law'} | inputs | held | rejected | slowest, s |",
         "| --- | ---: | ---: | ---: | ---: |",
     )
     for name in sorted(laws, key=str.casefold):

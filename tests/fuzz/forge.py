@@ -5,7 +5,7 @@ process that has fitted the models and compiled their loops; each has bounded me
 goes down is replaced. A find has the number of its mutation; `--only NUMBER` repeats it.
 
 With `--bounds` compiled loops check their indices (NUMBA_BOUNDSCHECK=1, with compiled code of its own in build/), and
-an index out of bounds is a find, also where a method explains it or loading refuses the file because of it.
+an index out of bounds is a find, also where a method explains it or loading rejects the file because of it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ OUT_OF_BOUNDS = "index is out of bounds"
 CHECKED_CODE = Path(__file__).parents[2] / "build" / "numba-bounds"
 #: "guarded" are errors of Python or numba that a method has explained, and failures only on request; the
 #: last three are finds, in classes of scikit-learn as in those of mercer
-OUTCOMES = ("refused", "built", "guarded", "foreign", "crashed", "hung")
+OUTCOMES = ("rejected", "built", "guarded", "foreign", "crashed", "hung")
 #: methods of Python, scikit-learn and displays that are not of the model
 SKIPPED = {"get_metadata_routing", "set_output", "fit_more", "set_params", "get_params", "set_callbacks"}
 LAST = ("partial_fit", "merge", "forget", "update", "subtract", "fit", "fit_transform", "fit_predict")
@@ -206,7 +206,7 @@ def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]
     try:
         model = load(path)
     except MercerError as error:
-        return ("foreign", f"load: {place}") if (place := _place_out_of_bounds(error)) else ("refused", "")
+        return ("foreign", f"load: {place}") if (place := _place_out_of_bounds(error)) else ("rejected", "")
     except Exception as error:
         return "foreign", f"load: {_place(error)}"
     every, part = rng.random() < 0.02, rng.random() < 0.8
@@ -407,7 +407,7 @@ def main() -> None:
             "finds": [find._asdict() for find in finds],
         }
         options.json.write_text(json.dumps(record, indent=1))
-    said = ("refused", "answered", "guarded", "foreign errors", "crashes", "hangs")
+    said = ("rejected", "answered", "guarded", "foreign errors", "crashes", "hangs")
     total = ", ".join(f"{n:,} {word}" for word, n in zip(said, map(int, counts.sum(axis=0)), strict=True))
     sys.stdout.write(
         f"{len(found)} models made in {ready - begin:.0f} s; {options.count:,} inputs of seed {options.seed} in "

@@ -19,7 +19,7 @@ every_estimator = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subjec
 
 
 @every_estimator
-def test_any_input_is_fitted_or_refused(subject: Subject, campaign: Callable[..., None]) -> None:
+def test_any_input_is_fitted_or_rejected(subject: Subject, campaign: Callable[..., None]) -> None:
     inputs = st.tuples(st.integers(0, len(subject.options) - 1), cases(subject.all_targets))
     campaign(lambda drawn: survives(subject, *drawn), inputs)
 

@@ -39,7 +39,7 @@ UNREACHED = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked, and their memory is bounded as Linux has it")
-def test_forged_files_are_refused_or_give_predictions(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_forged_files_are_rejected_or_give_predictions(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     count = int(EACH_MINUTE * MINUTES / 4) if MINUTES else FEW
     seed = SEED if MINUTES else "0"
     record = tmp_path / "found.json"

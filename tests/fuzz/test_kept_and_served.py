@@ -1,4 +1,4 @@
-"""A checkpoint that was damaged is refused, or the fit is the same; a body of any bytes is answered, or refused."""
+"""A checkpoint that was damaged is rejected, or the fit is the same; a body of any bytes is answered, or rejected."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     return folder, model
 
 
-def test_a_damaged_checkpoint_is_refused_or_has_no_effect(campaign: Any, kept: Any, tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_rejected_or_has_no_effect(campaign: Any, kept: Any, tmp_path: Path) -> None:
     folder, model = kept
     files = sorted(path.name for path in folder.iterdir())
 
@@ -58,7 +58,7 @@ def test_a_damaged_checkpoint_is_refused_or_has_no_effect(campaign: Any, kept: A
             with checkpointed(copy):
                 again = fitted()
         except (CheckpointError, ModelFileError):
-            return "refused"
+            return "rejected"
         np.testing.assert_array_equal(again.coef_, model.coef_)
         return "the same"
 
@@ -75,7 +75,7 @@ def client() -> Any:
         yield client
 
 
-def test_any_request_body_is_answered_or_refused_with_a_sentence(campaign: Any, client: Any) -> None:
+def test_any_request_body_is_answered_or_rejected_with_a_sentence(campaign: Any, client: Any) -> None:
     def change(seed: int) -> bytes:
         rng = Random(seed)
         rows: Any = ROWS if rng.random() < 0.5 else {"rows": ROWS}
@@ -91,6 +91,6 @@ def test_any_request_body_is_answered_or_refused_with_a_sentence(campaign: Any, 
             return "answered"
         assert 400 <= response.status_code < 500, (response.status_code, said)
         assert str(next(iter(said.values()))).strip(), said
-        return "refused"
+        return "rejected"
 
     campaign(law, SEEDS.map(change), samples=40)

@@ -1,4 +1,4 @@
-"""Tests of changed model files: they are refused, or give a model if the format was respected."""
+"""Tests of changed model files: they are rejected, or give a model if the format was respected."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def law(loader: Loader, path: Path, octets: bytes) -> str:
     answer = loader(path)
     assert not answer["imported"], answer
     assert not answer["events"], answer
-    assert answer["outcome"] in ("refused", "built", "built and asked"), answer
+    assert answer["outcome"] in ("rejected", "built", "built and asked"), answer
     return str(answer["outcome"])
 
 
@@ -153,7 +153,7 @@ def test_damage_is_found(campaign: Any, loader: Loader, seeds: Any, tmp_path: Pa
 
     def found(changed: Changed) -> str:
         outcome = law(loader, tmp_path / "a.mercer", changed.octets)
-        assert changed.whole or outcome == "refused"
+        assert changed.whole or outcome == "rejected"
         return outcome
 
     campaign(found, SEEDS.map(change), samples=60)

@@ -11,7 +11,7 @@ from tests.fuzz._page import PAGE, written
 from tests.fuzz.conftest import Campaign
 from tests.fuzz.test_estimators import SUBJECTS
 
-LAW = "test_estimators.py::test_any_input_is_fitted_or_refused[Ridge]"
+LAW = "test_estimators.py::test_any_input_is_fitted_or_rejected[Ridge]"
 
 
 def record(**outcomes: int) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def test_every_estimator_has_rows() -> None:
 
 
 def test_inputs_of_a_law_are_counted_by_outcome() -> None:
-    page = written(record(fitted=1200, refused=34))
+    page = written(record(fitted=1200, rejected=34))
     assert "1,234 random inputs in 1 minutes" in page
     assert "| `Ridge` | 1,234 | 1,200 | 34 | 0.50 |" in page
 
@@ -33,7 +33,7 @@ def test_inputs_of_a_law_are_counted_by_outcome() -> None:
 def test_certificates_of_all_estimators_have_one_row() -> None:
     tests = {
         f"test_certificates.py::test_no_lower_objective_is_found[{name}]": {
-            "outcomes": {"held": held, "does not hold": 5, "refused": 2},
+            "outcomes": {"held": held, "does not hold": 5, "rejected": 2},
             "slowest": held / 100,
             "seconds": 60,
         }
@@ -45,9 +45,9 @@ def test_certificates_of_all_estimators_have_one_row() -> None:
 
 
 def test_forged_files_have_a_row() -> None:
-    counts = {"outcomes": {"refused": 60, "built": 38, "guarded": 2}, "slowest": 1.5, "seconds": 60}
-    page = written({"tests": {"test_forged_files.py::test_forged_files_are_refused_or_give_predictions": counts}})
-    assert "| forged files: forged files are refused or give predictions | 100 | 40 | 60 | 1.50 |" in page
+    counts = {"outcomes": {"rejected": 60, "built": 38, "guarded": 2}, "slowest": 1.5, "seconds": 60}
+    page = written({"tests": {"test_forged_files.py::test_forged_files_are_rejected_or_give_predictions": counts}})
+    assert "| forged files: forged files are rejected or give predictions | 100 | 40 | 60 | 1.50 |" in page
 
 
 @pytest.mark.parametrize("find", [AssertionError, pytest.fail.Exception])
@@ -61,7 +61,7 @@ def test_every_kind_of_failure_is_counted(find: type[BaseException]) -> None:
     assert campaign.outcomes == {"find": 1}
 
 
-def test_open_failures_are_refused_and_repeated_runs_replace_them() -> None:
+def test_open_failures_are_rejected_and_repeated_runs_replace_them() -> None:
     with pytest.raises(SystemExit, match="Ridge"):
         written(record(fitted=5, find=1))
     assert "| `Ridge` | 70 | 70 | 0 |" in written(record(fitted=5, find=1), record(fitted=70))

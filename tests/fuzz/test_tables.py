@@ -128,10 +128,10 @@ def outcome(read: Callable[[], Any]) -> Any:
     """Return the rows read, or the sentence of the error; any other exception is a failure."""
     try:
         return read()
-    except MercerError as refusal:
-        sentence = str(refusal)
-        sound = isinstance(refusal, DataError) and len(sentence) < 1500 and sentence.endswith((".", "?"))
-        return sentence if sound else pytest.fail(repr(refusal))
+    except MercerError as rejection:
+        sentence = str(rejection)
+        sound = isinstance(rejection, DataError) and len(sentence) < 1500 and sentence.endswith((".", "?"))
+        return sentence if sound else pytest.fail(repr(rejection))
 
 
 def whole(source: Any) -> pa.Table | None:
@@ -141,7 +141,7 @@ def whole(source: Any) -> pa.Table | None:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tables with the same values, nan like nan, or both refused."""
+    """Tables with the same values, nan like nan, or both rejected."""
     if isinstance(one, str) or isinstance(other, str):
         return isinstance(one, str) and isinstance(other, str)
     if one is None or other is None:
@@ -162,7 +162,7 @@ def test_separated_fields_agree_with_python(campaign: Any, folder: Path) -> None
         assert same(outcome(lambda: read_table(path)), table)
         if isinstance(table, str):
             assert path.name in table, table
-            return "refused"
+            return "rejected"
         separator = separated.Separated(path, Reading()).dialect.separator
         try:
             names, rows = fields_of(file.octets, file.ending, separator)
@@ -193,7 +193,7 @@ def test_pieces_agree_with_the_whole(campaign: Any, folder: Path, make: Callable
         assert same(pieces, table), (pieces, table)
         at_once = outcome(lambda: read_table(path))
         if isinstance(table, str) or table is None or isinstance(at_once, str):
-            return "refused"
+            return "rejected"
         assert at_once.column_names == table.column_names
         assert at_once.num_rows == table.num_rows
         assert outcome(lambda: Schema.infer(at_once).names) == outcome(lambda: Schema.infer(table).names)
@@ -214,7 +214,7 @@ def test_sparse_rows_read_by_pieces_agree_with_the_whole(campaign: Any, folder: 
         at_once = outcome(lambda: rows(None))
         pieces = outcome(lambda: rows(2, SMALL))
         assert repr(at_once) == repr(pieces) or (isinstance(at_once, str) and isinstance(pieces, str))
-        return "refused" if isinstance(at_once, str) else "read"
+        return "rejected" if isinstance(at_once, str) else "read"
 
     campaign(law, SEEDS.map(_pairs), samples=25)
 

@@ -108,7 +108,7 @@ def compare(name: str, case: Case, digits: float, **more: Any) -> str:
     if assert_same_outcome(
         lambda: ours.fit_transform(case.documents), lambda: theirs.fit_transform(case.documents), digits=digits
     ):
-        return "refused"
+        return "rejected"
     assert_same_outcome(lambda: ours.transform(case.others), lambda: theirs.transform(case.others), digits=digits)
     if name != "HashingVectorizer":
         assert ours.vocabulary_ == theirs.vocabulary_
@@ -118,7 +118,7 @@ def compare(name: str, case: Case, digits: float, **more: Any) -> str:
 
 
 def travels(model: Any, texts: list[str]) -> None:
-    """Pickled, saved and loaded it says the same, or refuses the same."""
+    """Pickled, saved and loaded it says the same, or rejects the same."""
     with tempfile.TemporaryDirectory() as folder:
         mercer.save(model, Path(folder) / "model")
         for arrived in (pickle.loads(pickle.dumps(model)), mercer.load(Path(folder) / "model")):
@@ -161,7 +161,7 @@ def test_containers_and_splits_of_documents_do_not_matter(campaign: Any) -> None
         try:
             ours = mercer.CountVectorizer(**case.options).fit(case.documents)
         except (ValueError, re.error):
-            return "refused"
+            return "rejected"
         counted = ours.transform(case.others)
         for way in _ways(case):
             other = mercer.CountVectorizer(**case.options)

@@ -211,7 +211,7 @@ def test_without_an_intercept() -> None:
     assert table.criteria.null_deviance == pytest.approx(y @ y)
 
 
-def test_invalid_requests_are_refused() -> None:
+def test_invalid_requests_are_rejected() -> None:
     X, y, clusters = clustered_counts(40)
     model = GLM("poisson").fit(X, y)
     with pytest.raises(InferenceError, match="no covariance 'HC4'"):

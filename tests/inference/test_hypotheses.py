@@ -90,7 +90,7 @@ def test_a_true_hypothesis_is_rarely_rejected() -> None:
     assert (rejected >= 1).all()
 
 
-def test_an_invalid_hypothesis_is_refused() -> None:
+def test_an_invalid_hypothesis_is_rejected() -> None:
     X = columns(50)
     y = responses("poisson", X)
     table = summary(GLM("poisson").fit(X, y), X, y)
@@ -112,7 +112,7 @@ def test_a_test_reads_as_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [[1.0]], np.nan, np.inf])
-def test_invalid_hypothesised_values_are_refused(values: object) -> None:
+def test_invalid_hypothesised_values_are_rejected(values: object) -> None:
     X = columns(40)
     y = responses("poisson", X)
     table = summary(GLM("poisson").fit(X, y), X, y)

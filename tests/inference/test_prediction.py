@@ -144,7 +144,7 @@ def test_the_record_is_a_frame() -> None:
     assert len(frame) == 3
 
 
-def test_invalid_requests_are_refused() -> None:
+def test_invalid_requests_are_rejected() -> None:
     X = columns(50)
     y = responses("gaussian", X)
     table = summary(LinearRegression().fit(X, y), X, y)
@@ -256,7 +256,7 @@ def test_probabilities_that_are_not_identified_have_no_interval() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_row_that_is_not_finite_is_refused_by_number(value: float) -> None:
+def test_a_row_that_is_not_finite_is_rejected_by_number(value: float) -> None:
     table, new = summary_of("poisson"), columns(3)
     new[2, 1] = value
     with pytest.raises(NonFiniteError, match=r"'x1' .* row 2"):

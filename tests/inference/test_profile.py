@@ -63,14 +63,14 @@ def test_an_unbounded_interval_is_infinite() -> None:
 
 
 @pytest.mark.parametrize("level", [95, 0, 1, np.nan, "a", None])
-def test_an_invalid_level_is_refused(level: Any) -> None:
+def test_an_invalid_level_is_rejected(level: Any) -> None:
     X = columns(30)
     y = responses("gaussian", X)
     with pytest.raises(InferenceError, match=f"between 0 and 1; got {level!r}"):
         summary(LinearRegression().fit(X, y), X, y, level=level)
 
 
-def test_ends_too_far_away_to_be_found_are_refused() -> None:
+def test_ends_too_far_away_to_be_found_are_rejected() -> None:
     """One standard error from the estimate the means are beyond floats."""
     X = columns(60)
     y, weight = responses("poisson", X), np.full(60, 1e-8)

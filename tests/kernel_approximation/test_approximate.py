@@ -233,13 +233,13 @@ def test_a_kernel_without_a_spectrum_has_no_fourier_features() -> None:
 
 
 @pytest.mark.parametrize("wrong", [sp.eye(3), Ridge(), "fast", 17])
-def test_other_values_of_approximate_are_refused(wrong: Any) -> None:
+def test_other_values_of_approximate_are_rejected(wrong: Any) -> None:
     for model in (KernelRidge(kernel="rbf"), kernelize(Ridge(), "rbf"), GLM(penalty="l2", kernel="rbf")):
         with pytest.raises((KernelError, ValueError), match="approximate"):
             clone(model).set_params(approximate=wrong).fit(X, Y["numbers"])
 
 
-def test_options_incompatible_with_approximations_are_refused() -> None:
+def test_options_incompatible_with_approximations_are_rejected() -> None:
     with pytest.raises(KernelError, match="precomputed"):
         KernelRidge(kernel="precomputed", approximate="nystroem").fit(X @ X.T, Y["numbers"])
     with pytest.raises(KernelError, match="Pipeline"):

@@ -105,7 +105,7 @@ def test_more_landmarks_than_rows() -> None:
 
 @pytest.mark.parametrize("kernel", [RBF(), "precomputed", lambda x, z: 1.0])
 @pytest.mark.parametrize("param", ["gamma", "coef0", "degree"])
-def test_parameters_of_named_kernels_are_refused_with_kernel_objects(kernel: Any, param: str) -> None:
+def test_parameters_of_named_kernels_are_rejected_with_kernel_objects(kernel: Any, param: str) -> None:
     with pytest.raises(ValueError, match="Don't pass gamma, coef0 or degree to Nystroem"):
         Nystroem(kernel, **{param: 1.0}).fit(np.eye(120))
 
@@ -351,12 +351,12 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
 
 
 @pytest.mark.parametrize("params", [{"landmarks": "best"}, {"tol": 1.0}, {"tol": -0.1}, {"n_components": 0}])
-def test_parameters_out_of_range_are_refused(params: dict[str, Any]) -> None:
+def test_parameters_out_of_range_are_rejected(params: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"The '{next(iter(params))}' parameter of Nystroem"):
         Nystroem(**params).fit(rows())
 
 
-def test_a_matrix_that_is_not_square_is_refused() -> None:
+def test_a_matrix_that_is_not_square_is_rejected() -> None:
     with pytest.raises(DataError, match="Precomputed matrix must be a square matrix"):
         Nystroem("precomputed", n_components=2).fit(np.ones((3, 4)))
 
@@ -375,14 +375,14 @@ def test_a_function_is_called_no_more_often_than_by_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_kernels_with_nan_values_are_refused(rule: str) -> None:
+def test_kernels_with_nan_values_are_rejected(rule: str) -> None:
     with pytest.raises(NonFiniteError, match="a kernel is finite"):
         Nystroem(FromFunction(lambda x, z: np.nan), n_components=10, landmarks=rule, random_state=0).fit(rows())
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("size", [1e306, 1e308])
-def test_kernels_whose_sum_overflows_are_refused(rule: str, size: float) -> None:
+def test_kernels_whose_sum_overflows_are_rejected(rule: str, size: float) -> None:
     model = Nystroem(size * RBF(), n_components=10, landmarks=rule, random_state=0)
     with pytest.raises(KernelError, match=r"cannot add up .*1e-100"):
         model.fit(rows())
@@ -391,7 +391,7 @@ def test_kernels_whose_sum_overflows_are_refused(rule: str, size: float) -> None
     assert_allclose(large.approximation_error_, plain.approximation_error_, atol=1e-9)
 
 
-def test_features_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_that_do_not_fit_into_memory_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Nystroem(n_components=5, random_state=0).fit(rows())
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)
     with pytest.raises(TooLargeError, match="300 rows of 5 features"):

@@ -45,7 +45,7 @@ def test_kernel_matrices_and_functions_take_tensors() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_kernels_without_tensor_support_are_refused_in_fit(rule: str) -> None:
+def test_kernels_without_tensor_support_are_rejected_in_fit(rule: str) -> None:
     model = Nystroem(RBF(), n_components=5, landmarks=rule, random_state=0).fit(torch.tensor(rows()))
     for kernel in (FromFunction(lambda x, z: float(x @ z)), 2 * FromFunction(lambda x, z: 1.0) + RBF()):
         with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
@@ -53,7 +53,7 @@ def test_kernels_without_tensor_support_are_refused_in_fit(rule: str) -> None:
     assert model.kernel_ == RBF()
 
 
-def test_invalid_tensors_are_refused() -> None:
+def test_invalid_tensors_are_rejected() -> None:
     model = Nystroem(n_components=5, random_state=0).fit(torch.tensor(rows()))
     with pytest.raises(ColumnMismatchError, match="expecting 5 features"):
         model.transform(torch.ones(3, 2))

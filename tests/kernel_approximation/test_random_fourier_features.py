@@ -111,7 +111,7 @@ def test_sparse_rows(form: str, sampling: str) -> None:
 
 
 @pytest.mark.parametrize("gamma", [2.0, "scale"])
-def test_gamma_is_refused_with_a_kernel_object(gamma: object) -> None:
+def test_gamma_is_rejected_with_a_kernel_object(gamma: object) -> None:
     X = rows(20)
     fitted = made(k.RBF(gamma=1.0)).fit(X)
     with pytest.raises(DataError, match=r"gamma=.*RBF\(gamma=…\)"):
@@ -181,7 +181,7 @@ def test_integers_up_to_the_largest_are_accepted() -> None:
     assert np.isfinite(features.transform(X)).all()
 
 
-def test_invalid_input_is_refused() -> None:
+def test_invalid_input_is_rejected() -> None:
     with pytest.raises(DataError, match=r"even number such as 8"):
         made(form="pairs", n_components=7).fit(rows())
     with pytest.raises(InvalidParameterError, match="sampling"):

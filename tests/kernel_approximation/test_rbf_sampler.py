@@ -97,7 +97,7 @@ def test_frames_of_polars_in_and_out() -> None:
     assert out.columns == ["rbfsampler0", "rbfsampler1", "rbfsampler2"]
 
 
-def test_invalid_input_is_refused() -> None:
+def test_invalid_input_is_rejected() -> None:
     X = rows()
     sampler = RBFSampler(random_state=0).fit(X)
     before = sampler.transform(X)
@@ -115,7 +115,7 @@ def test_invalid_input_is_refused() -> None:
     np.testing.assert_array_equal(sampler.transform(X), before)  # a failed fit leaves the model that was there
 
 
-def test_features_that_do_not_fit_into_memory_are_refused() -> None:
+def test_features_that_do_not_fit_into_memory_are_rejected() -> None:
     X = sp.csr_matrix((200_000_000, 1))
     sampler = RBFSampler(n_components=1_000_000, random_state=0).fit(X[:3])
     with pytest.raises(TooLargeError, match="200,000,000 rows of 1,000,000 features"):
@@ -153,7 +153,7 @@ def test_the_variance_of_small_integers_does_not_overflow() -> None:
     np.testing.assert_allclose(sampled, expected, rtol=1e-12)
 
 
-def test_a_variance_that_overflows_is_refused() -> None:
+def test_a_variance_that_overflows_is_rejected() -> None:
     with pytest.raises(DataError, match=r"^The variance of X is too large for float64"):
         RBFSampler(gamma="scale").fit([[1e300], [-1e300], [0.0]])
 
@@ -174,6 +174,6 @@ def test_a_variance_beyond_single_precision(unit: float, form: str) -> None:
     np.testing.assert_allclose(np.asarray(sampler.transform(given)), expected, atol=1e-5)
 
 
-def test_a_variance_without_an_inverse_is_refused() -> None:
+def test_a_variance_without_an_inverse_is_rejected() -> None:
     with pytest.raises(DataError, match=r"^The variance of X is too small"):
         RBFSampler(gamma="scale").fit([[1e-155], [-1e-155], [0.0]])

@@ -1,4 +1,4 @@
-"""Kernel ridge regression: scikit-learn's numbers, many rows, and what is singular, extreme or refused."""
+"""Kernel ridge regression: scikit-learn's numbers, many rows, and what is singular, extreme or rejected."""
 
 from __future__ import annotations
 
@@ -280,12 +280,12 @@ def test_unsupported_options_are_explained(params: dict[str, Any], error: type[E
 
 
 @pytest.mark.parametrize("params", [{"alpha": -1.0}, {"alpha": "best"}, {"kernel": "fbr"}, {"gamma": -1.0}])
-def test_parameters_out_of_range_are_refused_as_in_scikit_learn(params: dict[str, Any]) -> None:
+def test_parameters_out_of_range_are_rejected_as_in_scikit_learn(params: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"The .* parameter of KernelRidge must be"):
         KernelRidge(**params).fit([[1.0]], [1.0])
 
 
-def test_invalid_kernel_matrices_are_refused() -> None:
+def test_invalid_kernel_matrices_are_rejected() -> None:
     X, y = draw(5)
     model = KernelRidge(kernel="precomputed")
     with pytest.raises(DataError, match="square"):
@@ -298,7 +298,7 @@ def test_invalid_kernel_matrices_are_refused() -> None:
         KernelRidge(kernel="precomputed", gamma="loo").fit(np.eye(5), y)
 
 
-def test_values_that_are_not_finite_are_refused() -> None:
+def test_values_that_are_not_finite_are_rejected() -> None:
     X, y = draw(5)
     X[1, 2] = np.nan
     with pytest.raises(NonFiniteError, match=r"Input X contains NaN. Column 'x2'"):

@@ -1,4 +1,4 @@
-"""kernelize: each model in its kernel form, equal to itself on a linear kernel, and what is refused, and why."""
+"""kernelize: each model in its kernel form, equal to itself on a linear kernel, and what is rejected, and why."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def test_one_row_and_constant_columns() -> None:
         (Perceptron(early_stopping=True), DataError, "early_stopping"),
     ],
 )
-def test_models_without_a_kernel_form_are_refused(model: Any, error: type[Exception], sentence: str) -> None:
+def test_models_without_a_kernel_form_are_rejected(model: Any, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         kernelize(model, "rbf")
 
@@ -285,13 +285,13 @@ def test_models_without_a_kernel_form_are_refused(model: Any, error: type[Except
         (PoissonRegressor(alpha=0.0), PenaltyError, "singular"),
     ],
 )
-def test_invalid_penalties_are_refused_in_fit(model: Any, error: type[Exception], sentence: str) -> None:
+def test_invalid_penalties_are_rejected_in_fit(model: Any, error: type[Exception], sentence: str) -> None:
     y = np.arange(90) % 2 if is_classifier(model) else responses("counts", TALL)
     with pytest.raises(error, match=sentence):
         kernelize(model, "rbf").fit(TALL, y)
 
 
-def test_invalid_data_are_refused() -> None:
+def test_invalid_data_are_rejected() -> None:
     y = responses("labels", TALL)
     model = kernelize(LogisticRegression(), "rbf").fit(TALL, y)
     before = model.predict_proba(TALL)

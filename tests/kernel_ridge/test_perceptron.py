@@ -141,7 +141,7 @@ def test_ctrl_c_in_a_pass_keeps_the_finished_units(monkeypatch: pytest.MonkeyPat
     assert model.n_iter_ == 1
 
 
-def test_invalid_data_are_refused() -> None:
+def test_invalid_data_are_rejected() -> None:
     model = kernelize(Perceptron(), "rbf")
     with pytest.raises(DataError, match="greater than one"):
         model.fit(X, np.zeros(150))

@@ -133,7 +133,7 @@ def test_kernel_matrices_and_models_of_sparse_rows_take_tensors():
 
 
 @pytest.mark.parametrize("kernel", [Spectrum(), lambda x, z: float(x @ z)])
-def test_kernels_without_tensor_support_are_refused(kernel):
+def test_kernels_without_tensor_support_are_rejected(kernel):
     for model in (KernelRidge(kernel=kernel), GLM("gaussian", penalty="l2", kernel=kernel), kernelize(Ridge(), kernel)):
         with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
             model.fit(torch.as_tensor(X), Y["gaussian"])
@@ -142,7 +142,7 @@ def test_kernels_without_tensor_support_are_refused(kernel):
 
 
 @pytest.mark.parametrize("name", ["y", "sample_weight", "offset"])
-def test_tensors_on_different_devices_are_refused(name):
+def test_tensors_on_different_devices_are_rejected(name):
     given = {"y": Y["poisson"], name: torch.ones(N, device="meta")}
     with pytest.raises(DeviceError, match=name):
         GLM("poisson", penalty="l2", kernel="rbf").fit(torch.as_tensor(X), **given)
@@ -152,7 +152,7 @@ def test_tensors_on_different_devices_are_refused(name):
                 model.fit(torch.as_tensor(X), **given)
 
 
-def test_responses_of_a_wrong_shape_are_refused():
+def test_responses_of_a_wrong_shape_are_rejected():
     T = torch.as_tensor(X)
     for y in (np.zeros((N, 2, 2)), np.zeros(N - 1), torch.tensor(1.0)):
         for model in (KernelRidge(), kernelize(PoissonRegressor(), "rbf"), GLM("poisson", penalty="l2", kernel="rbf")):
@@ -170,7 +170,7 @@ def test_a_failed_fit_leaves_the_old_model():
     close(model.predict(X), expected, 0.0)
 
 
-def test_an_exact_model_of_too_many_rows_is_refused():
+def test_an_exact_model_of_too_many_rows_is_rejected():
     rows = torch.randn((MAX_EXACT_ROWS + 1, 2), dtype=torch.float64)
     with pytest.raises(TooLargeError, match="nystroem"):
         GLM("gaussian", penalty="l2", kernel="rbf").fit(rows, rows[:, 0])

@@ -40,7 +40,7 @@ LINEAR, RBF = k.Linear(), k.RBF(gamma=1)
         lambda: k.RationalQuadratic(alpha=-1),
     ],
 )
-def test_operations_that_are_not_inner_products_are_refused(broken: Callable[[], k.Kernel]) -> None:
+def test_operations_that_are_not_inner_products_are_rejected(broken: Callable[[], k.Kernel]) -> None:
     with pytest.raises(NotPositiveDefiniteError):
         broken()
 
@@ -68,7 +68,7 @@ def test_operations_that_are_not_inner_products_are_refused(broken: Callable[[],
         (lambda: k.Columns("rbf", (0,)), "takes a Kernel"),
     ],
 )
-def test_invalid_parameters_are_refused(wrong: Callable[[], k.Kernel], message: str) -> None:
+def test_invalid_parameters_are_rejected(wrong: Callable[[], k.Kernel], message: str) -> None:
     with pytest.raises(KernelError, match=message):
         wrong()
 
@@ -97,7 +97,7 @@ def test_a_repr_is_the_formula(kernel: k.Kernel, text: str) -> None:
     assert repr(kernel) == text
 
 
-def test_a_column_out_of_range_is_refused() -> None:
+def test_a_column_out_of_range_is_rejected() -> None:
     with pytest.raises(ColumnMismatchError, match="needs column 5"):
         LINEAR.on(5)(np.ones((4, 2)))
 

@@ -64,7 +64,7 @@ def test_maps_compose_as_kernels_do() -> None:
     )
 
 
-def test_infinite_and_too_large_maps_are_refused() -> None:
+def test_infinite_and_too_large_maps_are_rejected() -> None:
     with pytest.raises(NoFeatureMapError, match="random Fourier features"):
         k.RBF().feature_map(3)
     with pytest.raises(TooManyColumnsError, match="377,348,994 features"):

@@ -45,7 +45,7 @@ def test_asymmetry_is_explained() -> None:
     assert kernel(X, X).shape == (9, 9)  # that may be any function of two rows
 
 
-def test_functions_that_do_not_return_a_matrix_are_refused() -> None:
+def test_functions_that_do_not_return_a_matrix_are_rejected() -> None:
     with pytest.raises(KernelShapeError, match="shape"):
         k.FromFunction(lambda x, z: np.minimum(x, z))(X)
     with pytest.raises(KernelShapeError, match="does not give numbers"):
@@ -143,7 +143,7 @@ def test_a_map_may_return_a_number_or_a_sparse_matrix() -> None:
     assert k.Linear().of(lambda A: A[:, :1])(X[:0]).shape == (0, 0)
 
 
-def test_a_map_of_the_wrong_shape_is_refused() -> None:
+def test_a_map_of_the_wrong_shape_is_rejected() -> None:
     with pytest.raises(KernelShapeError, match="a number for each of 4 rows"):
         k.OneDimensional(lambda x: x)(np.ones((4, 2)))
 
@@ -153,7 +153,7 @@ def test_a_feature_that_is_not_a_number_is_named() -> None:
         k.OneDimensional(lambda x: np.nan if x[0] > 0 else 1.0)([[0.0], [1.0]])
 
 
-def test_a_map_that_does_not_return_numbers_is_refused() -> None:
+def test_a_map_that_does_not_return_numbers_is_rejected() -> None:
     with pytest.raises(KernelShapeError, match="does not give numbers for one row"):
         k.Linear().of(lambda x: "none")(X)
     with pytest.raises(KernelShapeError, match="too many indices"):  # of a matrix, but gives no matrix

@@ -159,7 +159,7 @@ def test_a_product_needs_no_matrix() -> None:
     assert peak < 6000 * 6000 * 8 / 10
 
 
-def test_a_vector_of_the_wrong_length_is_refused() -> None:
+def test_a_vector_of_the_wrong_length_is_rejected() -> None:
     with pytest.raises(DataError, match="401 columns"):
         k.Gram(k.RBF(), X, Z).matvec(np.ones(3))
     with pytest.raises(DataError, match="750 rows"):
@@ -220,7 +220,7 @@ def test_rows_of_many_columns_are_written_piece_by_piece() -> None:
     np.testing.assert_allclose(kept[slots], many[numbers] @ many.T, atol=1e-13)
 
 
-def test_rows_whose_distances_overflow_are_refused_without_a_warning() -> None:
+def test_rows_whose_distances_overflow_are_rejected_without_a_warning() -> None:
     X = np.finfo(float).max * np.array([[1.0], [-1.0], [-1.0]])
     with pytest.raises(DataError, match=r"^the squared norm of row \d overflows float64"):
         gram.Gram(k.RBF(1.0), X).matrix()

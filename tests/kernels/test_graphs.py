@@ -251,12 +251,12 @@ def positioned() -> nx.Graph:
         ([positioned()], DataError, "have 'place'"),
     ],
 )
-def test_invalid_graphs_are_refused(rows: Any, error: type[Exception], message: str) -> None:
+def test_invalid_graphs_are_rejected(rows: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         k.WeisfeilerLehman(1)(rows)
 
 
-def test_parameters_out_of_range_are_refused() -> None:
+def test_parameters_out_of_range_are_rejected() -> None:
     with pytest.raises(KernelError, match="0 or more"):
         k.WeisfeilerLehman(-1)
     with pytest.raises(KernelError, match="label"):

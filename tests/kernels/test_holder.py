@@ -68,7 +68,7 @@ def test_a_search_over_parameters_of_a_kernel() -> None:
 
 
 def test_an_estimator_of_scikit_learn_searches_over_kernels() -> None:
-    """set_params would have to change a kernel in place: it is refused instead of having no effect."""
+    """set_params would have to change a kernel in place: it is rejected instead of having no effect."""
     labels = y > 0
     search = GridSearchCV(SVC(), {"kernel": [k.RBF(gamma=1e-6), k.RBF(gamma=1.0)]}, cv=3).fit(X, labels)
     assert search.best_params_ == {"kernel": k.RBF(gamma=1.0)}

@@ -30,7 +30,7 @@ NAN = np.array([[1.0, 2.0], [3.0, np.nan]])
         ([[1.0, 2.0], [3.0]], DataError, "differ in length"),
     ],
 )
-def test_input_that_is_not_a_table_of_numbers_is_refused(
+def test_input_that_is_not_a_table_of_numbers_is_rejected(
     kernel: k.Kernel, X: Any, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -38,7 +38,7 @@ def test_input_that_is_not_a_table_of_numbers_is_refused(
 
 
 @pytest.mark.parametrize("kernel", EVERY[:-1], ids=repr)
-def test_texts_are_refused_where_numbers_are_expected(kernel: k.Kernel) -> None:
+def test_texts_are_rejected_where_numbers_are_expected(kernel: k.Kernel) -> None:
     with pytest.raises(ColumnTypeError, match="texts"):
         kernel(["a", "b"])
 
@@ -50,12 +50,12 @@ def test_both_sides_must_have_the_same_columns(kernel: k.Kernel) -> None:
 
 
 @pytest.mark.parametrize("kernel", [k.ChiSquared(), k.AdditiveChiSquared(), k.HistogramIntersection()], ids=repr)
-def test_negative_histograms_are_refused(kernel: k.Kernel) -> None:
+def test_negative_histograms_are_rejected(kernel: k.Kernel) -> None:
     with pytest.raises(SupportError, match="Column 1 is -2 in row 0"):
         kernel(np.array([[1.0, -2.0]]))
 
 
-def test_rows_whose_squares_overflow_are_refused() -> None:
+def test_rows_whose_squares_overflow_are_rejected() -> None:
     with pytest.raises(DataError, match="squared norm of row 1 overflows float64"):
         k.Linear()(np.array([[1.0], [1e200]]))
 
@@ -77,7 +77,7 @@ def test_rows_whose_sum_overflows_are_accepted() -> None:
     np.testing.assert_array_equal(k.OneDimensional(lambda rows: rows[..., 0] / 1e308)(large), np.ones((2, 2)))
 
 
-def test_arrays_in_cells_are_refused() -> None:
+def test_arrays_in_cells_are_rejected() -> None:
     cells = np.empty((1, 1), dtype=object)
     cells[0, 0] = np.array([1.0])
     with pytest.raises(ColumnTypeError, match="row 0, column 0"):

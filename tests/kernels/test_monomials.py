@@ -80,7 +80,7 @@ def test_output_buffers_and_threads_do_not_matter(lowest: int, in_place: bool, w
     np.testing.assert_array_equal(out, expected)
 
 
-def test_counting_is_fast_and_coefficients_beyond_float64_are_refused() -> None:
+def test_counting_is_fast_and_coefficients_beyond_float64_are_rejected() -> None:
     assert MonomialOrder(100_000, 0, 50_000).n_features.bit_length() > 100_000
     with pytest.raises(NonFiniteError, match="degree 2000 are beyond float64"):
         MonomialOrder(1, 0, 2000).weights(1.0, 1.0)

@@ -31,7 +31,7 @@ def test_kernels_and_functions_are_used_unchanged() -> None:
     assert kernel_from("matern", nu=0.5) == k.Matern(nu=0.5)
 
 
-def test_an_unknown_name_is_refused() -> None:
+def test_an_unknown_name_is_rejected() -> None:
     with pytest.raises(KernelError, match="Did you mean 'laplacian'"):
         kernel_from("laplacien")
     with pytest.raises(KernelError, match="Did you mean 'gamma'"):

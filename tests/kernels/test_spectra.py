@@ -82,11 +82,11 @@ def test_shares_of_a_sum_follow_its_masses() -> None:
 @pytest.mark.parametrize(
     "kernel", [k.Linear(), k.Polynomial(degree=2), k.RBF() + k.Linear(), k.RBF() * k.Cosine(), k.FromFunction(np.dot)]
 )
-def test_kernels_without_a_spectrum_are_refused_with_alternatives(kernel: k.Kernel) -> None:
+def test_kernels_without_a_spectrum_are_rejected_with_alternatives(kernel: k.Kernel) -> None:
     with pytest.raises(NoSpectrumError, match=r"RBF, Laplacian, Matern, RationalQuadratic and Constant.*Nyström"):
         kernel.spectrum(3)
 
 
-def test_columns_out_of_range_are_refused() -> None:
+def test_columns_out_of_range_are_rejected() -> None:
     with pytest.raises(ColumnMismatchError, match="column 5"):
         k.RBF().on([5]).spectrum(3)

@@ -217,20 +217,20 @@ def test_no_rows() -> None:
     ],
     ids=str,
 )
-def test_input_that_is_not_text_is_refused(kernel: k.Kernel, rows: Any, error: type[Exception], message: str) -> None:
+def test_input_that_is_not_text_is_rejected(kernel: k.Kernel, rows: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         kernel(rows)
 
 
 @pytest.mark.compiled("takes minutes as plain Python")
-def test_numbers_of_subsequences_that_overflow_are_refused() -> None:
+def test_numbers_of_subsequences_that_overflow_are_rejected() -> None:
     kernel = k.Subsequence(200, 1.0)
     for call in (kernel.diag, lambda X: kernel(X, X)):
         with pytest.raises(DataError, match="overflows float64"):
             call(["a" * 600])
 
 
-def test_values_that_overflow_are_refused() -> None:
+def test_values_that_overflow_are_rejected() -> None:
     """Repeat the previous test without the minutes that such texts take uncompiled."""
     kernel, values = k.Subsequence(2), np.array([1.0, 2.0])
     assert check_overflow(kernel, values) is values
@@ -259,7 +259,7 @@ def test_texts_and_bytes_are_not_compared() -> None:
         lambda: k.Subsequence(2, "half"),
     ],
 )
-def test_parameters_out_of_range_are_refused(wrong: Callable[[], k.Kernel]) -> None:
+def test_parameters_out_of_range_are_rejected(wrong: Callable[[], k.Kernel]) -> None:
     with pytest.raises(KernelError):
         wrong()
 

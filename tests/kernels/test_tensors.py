@@ -122,12 +122,12 @@ def test_a_vector_of_another_type():
     [FromFunction(np.dot), Spectrum(2), WeisfeilerLehman(), RBF().of(np.abs), 2 * RBF() + Spectrum(2)],
     ids=repr,
 )
-def test_kernels_of_other_objects_are_refused(kernel):
+def test_kernels_of_other_objects_are_rejected(kernel):
     with pytest.raises(DeviceError, match=r"does not compare rows of a tensor.*cpu\(\)\.numpy\(\)"):
         TensorGram(kernel, torch.zeros(3, 2))
 
 
-def test_invalid_input_is_refused():
+def test_invalid_input_is_rejected():
     X = torch.ones(3, 2)
     with pytest.raises(ColumnMismatchError, match="2 columns, but Z has 3"):
         TensorGram(RBF(), X, torch.ones(4, 3))
@@ -145,7 +145,7 @@ def test_invalid_input_is_refused():
         TensorGram(Sigmoid(gamma=-1, constant=0).normalised(), X)
 
 
-def test_a_kernel_without_tensor_support_is_refused() -> None:
+def test_a_kernel_without_tensor_support_is_rejected() -> None:
     X = torch.zeros(2, 1)
     with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
         compute_tensor_tile(FromFunction(np.dot), X, X, None)

@@ -142,7 +142,7 @@ def test_a_width_whose_square_is_out_of_range_has_a_finite_kernel(scale: float) 
 @pytest.mark.parametrize(
     "kernel", [k.Polynomial(), k.Quadratic(), k.Linear() ** 3, k.Polynomial().normalised()], ids=repr
 )
-def test_a_matrix_that_overflows_is_refused(kernel: k.Kernel) -> None:
+def test_a_matrix_that_overflows_is_rejected(kernel: k.Kernel) -> None:
     large = np.vstack([X[:2], 1e150 * X[2:4]])
     for made in (lambda: kernel(large), lambda: kernel(X, large), lambda: kernel(large, X), lambda: kernel.diag(large)):
         with pytest.raises(DataError, match="in row 2, beyond float64"):

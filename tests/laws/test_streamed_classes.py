@@ -145,7 +145,7 @@ def test_a_failed_pass_leaves_the_old_model():
     np.testing.assert_array_equal(model.theta_, before)
 
 
-def test_options_that_exclude_a_source_are_refused():
+def test_options_that_exclude_a_source_are_rejected():
     X, y = numbers()
     source = MemorySource(X, y)
     with pytest.raises(DataError, match="leave y out"):

@@ -54,12 +54,12 @@ def test_a_missing_level_is_named() -> None:
         GLM().fit(Tables(data, DATA["number"][:300]))
 
 
-def test_one_class_is_refused() -> None:
+def test_one_class_is_rejected() -> None:
     with pytest.raises(DataError, match="one class"):
         LogisticRegression().fit(SampledRows(DATA["X"], np.zeros(N), rows=100))
 
 
-def test_offsets_are_refused_by_models_that_take_none() -> None:
+def test_offsets_are_rejected_by_models_that_take_none() -> None:
     for model in (Ridge(), LogisticRegression(), PoissonRegressor(), Perceptron()):
         with pytest.raises(DataError, match="takes no offset"):
             model.fit(SampledRows(DATA["X"], DATA["two"], None, DATA["offset"]))

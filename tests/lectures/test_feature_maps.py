@@ -199,7 +199,7 @@ def test_monomials_by_stars_and_bars() -> None:
 
 
 def test_forty_columns_and_degree_eight_are_for_the_kernel(rng: np.random.Generator) -> None:
-    """314,457,495 features: they are counted, refused, and not needed."""
+    """314,457,495 features: they are counted, rejected, and not needed."""
     X = rng.normal(size=(200, 40)) / 6
     y = X[:, 0] * X[:, 1]
     assert MonomialFeatures(8, exactly=True).count(40) == 314_457_495

@@ -141,7 +141,7 @@ def test_new_kernels_from_old() -> None:
         assert check_positive_definite(kernel, X).kind == "by construction"
 
 
-def test_operations_that_break_the_rules_are_refused() -> None:
+def test_operations_that_break_the_rules_are_rejected() -> None:
     for broken in (lambda: -1 * k.RBF(), lambda: k.RBF() - k.Linear(), lambda: k.RBF() ** 0.5):
         with pytest.raises(NotPositiveDefiniteError):
             broken()
@@ -217,7 +217,7 @@ def test_the_representer_theorem(name: str, rng: np.random.Generator) -> None:
 
 
 def test_a_penalty_on_another_norm_leaves_the_span(rng: np.random.Generator) -> None:
-    """The lasso's optimum is sparse in the columns, not a sum of rows: it is refused, for the theorem's reason."""
+    """The lasso's optimum is sparse in the columns, not a sum of rows: it is rejected, for the theorem's reason."""
     rows = rng.normal(size=(15, 40))
     w = Lasso(alpha=0.1, fit_intercept=False).fit(rows, rows @ rng.normal(size=40)).coef_
     within = rows.T @ np.linalg.lstsq(rows.T, w, rcond=None)[0]

@@ -95,7 +95,7 @@ def test_one_warning_for_the_whole_path() -> None:
     assert len(caught) == 1
 
 
-def test_invalid_arguments_are_refused() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     X, y = draw(20, 3)
     with pytest.raises(DataError, match=r"Unexpected parameters in params: \['normalize'\]"):
         lasso_path(X, y, normalize=True)

@@ -389,7 +389,7 @@ def test_a_callback_may_end_the_fit() -> None:
     assert (watcher.steps, model.n_iter_) == (2, 2)
 
 
-def test_a_misspelt_family_is_refused_in_fit() -> None:
+def test_a_misspelt_family_is_rejected_in_fit() -> None:
     assert not hasattr(GLM("poison"), "predict_proba")
     assert "poison" in repr(GLM("poison"))
 

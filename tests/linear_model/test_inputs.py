@@ -110,7 +110,7 @@ def _with(values: Any, value: Any) -> Any:
 AMOUNTS = rows_of("gamma")[1]
 #: row 7 has no number in its first two columns
 HOLE = np.where(np.arange(N)[:, None] * [1, 1, 0] == 7, np.nan, X0)
-REFUSED: dict[str, tuple[Any, Any, Any, dict[str, Any], type[Exception], str]] = {
+REJECTED: dict[str, tuple[Any, Any, Any, dict[str, Any], type[Exception], str]] = {
     "negative count": (GLM("poisson"), X0, _with(COUNTS, -1), {}, SupportError, "-1 in row 0"),
     "half a label": (GLM("bernoulli"), X0, _with(LABELS, 0.5), {}, DataError, r"not whole is 0\.5"),
     "amount of 0": (GLM("gamma"), X0, _with(AMOUNTS, 0), {}, SupportError, "0 in row 0"),
@@ -148,9 +148,9 @@ REFUSED: dict[str, tuple[Any, Any, Any, dict[str, Any], type[Exception], str]] =
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("what", REJECTED)
 def test_errors_name_values_that_cannot_be_fitted(what: str) -> None:
-    model, X, y, more, error, message = REFUSED[what]
+    model, X, y, more, error, message = REJECTED[what]
     with pytest.raises(error, match=message):
         clone(model).fit(X, y, **more)
 

@@ -290,7 +290,7 @@ def nothing(x: Any, z: Any) -> Any:
         ({"kernel": lambda x, z: -float(x @ z)}, NotPositiveDefiniteError, "not positive definite"),
     ],
 )
-def test_options_without_a_kernel_form_are_refused(
+def test_options_without_a_kernel_form_are_rejected(
     options: dict[str, Any], error: type[Exception], sentence: str
 ) -> None:
     X, y = rows_of("poisson", 40, 3)
@@ -298,7 +298,7 @@ def test_options_without_a_kernel_form_are_refused(
         GLM("poisson", **{"penalty": "l2", "kernel": "rbf"} | options).fit(X, y)
 
 
-def test_invalid_rows_are_refused() -> None:
+def test_invalid_rows_are_rejected() -> None:
     X, y = rows_of("logit", 40, 3)
     model = GLM("bernoulli", penalty="l2", kernel="rbf")
     holes = X.copy()

@@ -177,7 +177,7 @@ def test_threads_do_not_change_the_result() -> None:
     np.testing.assert_allclose(Lasso(0.1).fit(X, y).coef_, one.coef_, rtol=1e-10, atol=1e-12)
 
 
-def test_a_gram_matrix_is_used_or_refused() -> None:
+def test_a_gram_matrix_is_used_or_rejected() -> None:
     X, y = draw(40, 5)
     X -= X.mean(axis=0)
     expected = Lasso(0.1).fit(X, y).coef_
@@ -200,7 +200,7 @@ def test_a_warm_start_takes_no_step() -> None:
 
 
 @pytest.mark.parametrize("spoilt", [np.nan, np.inf])
-def test_coefficients_of_nan_are_refused_as_a_start(spoilt: float) -> None:
+def test_coefficients_of_nan_are_rejected_as_a_start(spoilt: float) -> None:
     """Such coefficients were formerly returned unchanged, with a certificate that held."""
     X, y = draw(40, 5)
     model = Lasso(0.1, warm_start=True).fit(X, y)
@@ -228,7 +228,7 @@ def test_a_value_that_is_not_finite_is_named(bad: float, container: str) -> None
         Lasso().fit(CONTAINERS[container](X), y)
 
 
-def test_other_invalid_arguments_are_refused() -> None:
+def test_other_invalid_arguments_are_rejected() -> None:
     X, y = draw(20, 3)
     with pytest.raises(NonFiniteError, match="Row 2 has y = nan"):
         Lasso().fit(X, np.where(np.arange(20) == 2, np.nan, y))

@@ -82,7 +82,7 @@ def test_single_precision_is_kept() -> None:
     assert LassoCV(alphas=5).fit(X.astype(np.float32), y).coef_.dtype == np.float32
 
 
-def test_invalid_arguments_are_refused() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     X, y = draw(20, 3, targets=2)
     with pytest.raises(DataError, match="For multi-task outputs, use MultiTaskLassoCV"):
         LassoCV().fit(X, y)
@@ -149,7 +149,7 @@ def test_a_constant_column_with_an_enormous_response() -> None:
     assert np.isfinite(model.mse_path_).all()
 
 
-def test_an_empty_grid_is_refused() -> None:
+def test_an_empty_grid_is_rejected() -> None:
     with pytest.raises(PenaltyError, match="alphas is empty; give at least one"):
         LassoCV(alphas=[]).fit(np.eye(9), np.arange(9.0))
 

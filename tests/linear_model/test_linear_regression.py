@@ -213,7 +213,7 @@ def test_invalid_weights(weight: list[int], message: str) -> None:
         LinearRegression().fit(np.eye(3), [1, 2, 3], sample_weight=weight)
 
 
-def test_other_invalid_arguments_are_refused() -> None:
+def test_other_invalid_arguments_are_rejected() -> None:
     X, y = draw(10, 2)
     with pytest.raises(DataError, match="requires y"):
         LinearRegression().fit(X, None)

@@ -241,7 +241,7 @@ def test_averaged_weights_vary_less_than_the_last_ones(rng: np.random.Generator)
     assert np.linalg.norm(mean - best) < 0.5 * np.linalg.norm(last - best)
 
 
-# Refusals, interruptions, state.
+# Rejections, interruptions, state.
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -282,7 +282,7 @@ def test_a_failed_pass_leaves_weights_that_can_learn_further(iris: Any) -> None:
         (None, "requires y to be passed"),
     ],
 )
-def test_labels_that_are_not_classes_are_refused(y: Any, words: str, iris: Any) -> None:
+def test_labels_that_are_not_classes_are_rejected(y: Any, words: str, iris: Any) -> None:
     with pytest.raises(DataError, match=words):
         LinearThreshold().fit(iris[0], y)
 

@@ -184,7 +184,7 @@ def test_an_interruption_keeps_a_fit_to_all_rows_or_the_old_model(fits_before: i
         assert model.scores_.shape == (2, 1, 2)
 
 
-def test_the_largest_numbers_are_refused_with_a_sentence() -> None:
+def test_the_largest_numbers_are_rejected_with_a_sentence() -> None:
     X = np.finfo(float).max * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(12, 2))
     model = LogisticRegressionCV(Cs=3, cv=3, l1_ratios=(0.0,), use_legacy_attributes=False, scoring="accuracy")
     with pytest.raises(NonFiniteError, match="too large for float64"):
@@ -192,7 +192,7 @@ def test_the_largest_numbers_are_refused_with_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("signs", "y", "form", "refused"),
+    ("signs", "y", "form", "rejected"),
     [
         ([0, 1, 0, -1, 0, 1, -1, 0], [1, 0, 1, 1, 0, 0, 0, 0], np.asarray, False),
         ([1, -1, 0, 1, 0, -1, 1, 0, 0, 1, -1, 1], [0, 1, 2] * 4, np.asarray, True),
@@ -201,11 +201,11 @@ def test_the_largest_numbers_are_refused_with_a_sentence() -> None:
     ],
 )
 def test_the_largest_numbers_give_no_arithmetic_warnings(
-    signs: list[int], y: list[int], form: Any, refused: bool
+    signs: list[int], y: list[int], form: Any, rejected: bool
 ) -> None:
     X = form(np.finfo(float).max * np.array(signs, float)[:, None])
     model = LogisticRegressionCV(Cs=3, cv=2, l1_ratios=(0.0,), use_legacy_attributes=False, scoring="accuracy")
-    with pytest.raises(NonFiniteError, match="too large for float64") if refused else nullcontext():
+    with pytest.raises(NonFiniteError, match="too large for float64") if rejected else nullcontext():
         model.fit(X, np.array(y))
         assert np.isfinite(model.certificate_.value)
 

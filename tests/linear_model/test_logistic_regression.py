@@ -283,13 +283,13 @@ def test_a_label_that_is_missing_is_named() -> None:
         LogisticRegression().fit(X, labels)
 
 
-def test_a_coefficient_that_overflows_is_refused() -> None:
+def test_a_coefficient_that_overflows_is_rejected() -> None:
     X, y = rows()
     with pytest.raises(NonFiniteError, match="'x1' is too large for float64"):
         LogisticRegression(C=np.inf).fit(X * [1.0, 1e-315, 1.0, 1.0], y)
 
 
-def test_weights_of_zero_are_refused() -> None:
+def test_weights_of_zero_are_rejected() -> None:
     X, y = rows()
     with pytest.raises(DataError, match="Sample weights must contain at least one non-zero number"):
         LogisticRegression().fit(X, y, sample_weight=np.zeros(len(y)))
@@ -392,7 +392,7 @@ def test_a_large_fit_begins_at_a_sample() -> None:
 
 @pytest.mark.parametrize("solver", [{}, {"solver": "saga", "l1_ratio": 1.0}], ids=str)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_largest_numbers_are_refused_with_a_sentence(solver: dict[str, Any], classes: int) -> None:
+def test_the_largest_numbers_are_rejected_with_a_sentence(solver: dict[str, Any], classes: int) -> None:
     """Without one, the coefficients would be those of the start, and the certificate no number."""
     X = np.finfo(float).max * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(12, 2))
     with pytest.raises(NonFiniteError, match="too large for float64"):

@@ -72,7 +72,7 @@ def test_counts_of_zero_have_no_overdispersion(weight: Any) -> None:
     assert GLM("negative_binomial").fit(X, y, weight).family_.r > 1e9
 
 
-def test_counts_whose_means_overflow_are_refused_with_a_sentence() -> None:
+def test_counts_whose_means_overflow_are_rejected_with_a_sentence() -> None:
     X, y = np.random.default_rng(9).normal(size=(60, 1)), np.append(np.zeros(59), 1e300)
     with pytest.raises(NonFiniteError, match="divide the largest counts"):
         GLM("negative_binomial").fit(X, y)

@@ -174,7 +174,7 @@ def test_an_interruption_keeps_the_learnt_weights(monkeypatch: pytest.MonkeyPatc
         (lambda X, y: (X, None), DataError, "requires y to be passed"),
     ],
 )
-def test_invalid_input_is_refused_and_leaves_the_old_model(change: Any, error: Any, words: str) -> None:
+def test_invalid_input_is_rejected_and_leaves_the_old_model(change: Any, error: Any, words: str) -> None:
     X, y = load_iris(return_X_y=True)
     model = Perceptron().fit(X, y)
     before = model.coef_.copy()
@@ -184,7 +184,7 @@ def test_invalid_input_is_refused_and_leaves_the_old_model(change: Any, error: A
 
 
 @pytest.mark.parametrize("classes", [[], [0], [0, 1], [1, 2, 3]])
-def test_labels_that_were_not_announced_are_refused(classes: list[int]) -> None:
+def test_labels_that_were_not_announced_are_rejected(classes: list[int]) -> None:
     X, y = load_iris(return_X_y=True)
     first = 1 if classes == [0] else 2 if 0 in classes else 0
     with pytest.raises(
@@ -193,7 +193,7 @@ def test_labels_that_were_not_announced_are_refused(classes: list[int]) -> None:
         Perceptron().partial_fit(X, y, classes=classes)
 
 
-def test_options_incompatible_with_partial_fit_are_refused() -> None:
+def test_options_incompatible_with_partial_fit_are_rejected() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
         Perceptron(early_stopping=True).partial_fit(X, y, classes=[0, 1, 2])
@@ -221,7 +221,7 @@ def test_inputs_of_other_kinds_give_the_same_weights() -> None:
         assert_same(Perceptron().fit(same, y), expected)
 
 
-def test_weights_too_large_for_the_type_of_the_rows_are_refused() -> None:
+def test_weights_too_large_for_the_type_of_the_rows_are_rejected() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(DataError, match=r"1e\+150 is too large for float32"):
         Perceptron().fit(X.astype(np.float32), y, sample_weight=np.full(len(y), 1e150))

@@ -114,7 +114,7 @@ def test_errors_name_values_that_cannot_be_fitted() -> None:
         TweedieRegressor(power=3).fit([[np.nan]], [0.5])
 
 
-def test_values_below_the_smallest_normal_number_are_refused_without_a_warning_about_arithmetic() -> None:
+def test_values_below_the_smallest_normal_number_are_rejected_without_a_warning_about_arithmetic() -> None:
     X = np.array([2.0, 1, 0, -2, -1, -3, -3, -3])[:, None] * np.finfo(float).smallest_subnormal
     y = [2.25, 2.23, 3.23, 1.17, 2.28, 1.80, 0.99, 1.22]
     with pytest.raises(NonFiniteError, match="multiply the column"):
@@ -124,7 +124,7 @@ def test_values_below_the_smallest_normal_number_are_refused_without_a_warning_a
 @pytest.mark.parametrize(
     "model", [PoissonRegressor(), GammaRegressor(), TweedieRegressor(power=1), TweedieRegressor(power=1.5)]
 )
-def test_a_response_below_zero_is_refused_also_where_single_precision_rounds_it_to_zero(model: Any) -> None:
+def test_a_response_below_zero_is_rejected_also_where_single_precision_rounds_it_to_zero(model: Any) -> None:
     X, y = rows()
     y[3] = -1e-150
     with pytest.raises(SupportError, match="-1e-150 in row 3"):
@@ -161,7 +161,7 @@ def test_a_warm_start_without_finite_means_is_ignored(solver: str) -> None:
     assert model.certificate_.holds
 
 
-def test_a_warm_start_of_other_columns_is_refused() -> None:
+def test_a_warm_start_of_other_columns_is_rejected() -> None:
     X, y = rows()
     model = PoissonRegressor(warm_start=True).fit(X, y)
     with pytest.raises(DataError, match=r"shape \(4,\), expected shape \(2,\). Set warm_start=False"):
@@ -202,7 +202,7 @@ def test_a_penalty_is_negligible_in_the_units_of_the_largest_numbers() -> None:
 
 
 @pytest.mark.parametrize("model", [PoissonRegressor(alpha=0.0), TweedieRegressor()], ids=repr)
-def test_sparse_rows_of_the_largest_numbers_are_refused_with_a_sentence(model: Any) -> None:
+def test_sparse_rows_of_the_largest_numbers_are_rejected_with_a_sentence(model: Any) -> None:
     with pytest.raises(NonFiniteError, match="too large for float64"):
         model.fit(sp.csr_array(MOST), np.arange(1.0, 9.0))
 
@@ -219,7 +219,7 @@ def test_an_error_names_the_column_of_a_coefficient_that_overflows() -> None:
         TweedieRegressor(alpha=0.0).fit(X, 1e12 * X[:, 0] / 1e-300)
 
 
-def test_steps_whose_length_overflows_are_refused_without_a_warning() -> None:
+def test_steps_whose_length_overflows_are_rejected_without_a_warning() -> None:
     X = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(2, 23)) * np.finfo(float).max
     with pytest.raises(NonFiniteError, match="too large for float64"):
         PoissonRegressor().fit(X, 0.5 * X[:, -1] + 1.0)

@@ -186,10 +186,10 @@ def test_a_fit_that_stops_too_early_gives_a_warning() -> None:
         Ridge(positive=True, max_iter=1).fit(X, y)
 
 
-# Refusals.
+# Rejections.
 
 
-def test_incompatible_parameters_are_refused() -> None:
+def test_incompatible_parameters_are_rejected() -> None:
     X, y = draw(20, 3)
     with pytest.raises(DataError, match="only when positive=True"):
         Ridge(solver="lbfgs").fit(X, y)

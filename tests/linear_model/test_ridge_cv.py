@@ -88,7 +88,7 @@ def test_wide_sparse_data_by_conjugate_gradients() -> None:
     np.testing.assert_allclose(wide.best_score_, dense.best_score_, rtol=1e-8)
 
 
-def test_invalid_arguments_are_refused() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     X, y = draw(20, 3)
     with pytest.raises(ValueError, match=r"alphas\[1\] == -1"):
         RidgeCV([1, -1]).fit(X, y)
@@ -144,6 +144,6 @@ def test_enormous_rows_of_weight_zero_do_not_affect_the_penalty(shape: tuple[int
         np.testing.assert_allclose(model.best_score_, usual, rtol=1e-9)
 
 
-def test_an_empty_grid_is_refused() -> None:
+def test_an_empty_grid_is_rejected() -> None:
     with pytest.raises(PenaltyError, match="alphas is empty; give at least one"):
         RidgeCV(alphas=[]).fit(np.eye(3), np.arange(3.0))

@@ -274,7 +274,7 @@ def test_the_remedy_names_firth_only_if_it_applies(family: Any, link: str, named
     assert '"ridge"' in remedy
 
 
-def test_rows_whose_sums_overflow_are_refused_by_the_search() -> None:
+def test_rows_whose_sums_overflow_are_rejected_by_the_search() -> None:
     X = sparse.csr_array(np.full((2, 3), np.finfo(float).max) * [[1.0], [-1.0]])
     with pytest.raises(NonFiniteError, match="too large for float64"):
         GLM("bernoulli").fit(X, [0, 1])

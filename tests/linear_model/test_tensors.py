@@ -308,7 +308,7 @@ def test_invalid_input_gives_the_errors_of_arrays(name):
 
 
 @pytest.mark.parametrize("model", [PoissonRegressor(), GLM("poisson")])
-def test_negative_counts_are_refused(model):
+def test_negative_counts_are_rejected(model):
     y = torch.ones(N)
     y[5] = -1
     with pytest.raises(SupportError, match=r"row 5|-1"):
@@ -316,7 +316,7 @@ def test_negative_counts_are_refused(model):
 
 
 @pytest.mark.parametrize("model", [LogisticRegression(), GLM("bernoulli")])
-def test_one_class_is_refused(model):
+def test_one_class_is_rejected(model):
     with pytest.raises(DataError, match="one class"):
         model.fit(tensor(columns()), torch.ones(N))
 

@@ -127,7 +127,7 @@ def test_models_are_copied_saved_and_used_in_pipelines(tmp_path: Any) -> None:
     assert loaded.family == model.family
 
 
-def test_invalid_counts_of_successes_are_refused() -> None:
+def test_invalid_counts_of_successes_are_rejected() -> None:
     X, Y = small()
     trials = Y.sum(axis=1)
     wrong: list[tuple[type[Exception], str, Any]] = [

@@ -80,7 +80,7 @@ def test_entries_and_columns_are_indexed_like_those_of_an_array() -> None:
 
 
 @pytest.mark.parametrize("rows", [40, -41, [40], [[1, 2]], [0.5], [True] * 39, "a", (0, 0, 0)])
-def test_rows_out_of_range_are_refused(rows: Any) -> None:
+def test_rows_out_of_range_are_rejected(rows: Any) -> None:
     with pytest.raises(IndexError):
         mixed()[rows]
 
@@ -101,7 +101,7 @@ def test_products_with_the_transpose_do_not_form_the_matrix(case: tuple[Encoded,
     assert_array_equal(X.squared().T @ r, (dense**2).T @ r)
 
 
-def test_products_with_the_wrong_number_of_coefficients_are_refused() -> None:
+def test_products_with_the_wrong_number_of_coefficients_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"shape \(3,\) do not fit 12 columns"):
         mixed() @ np.ones(3)
     with pytest.raises(ValueError, match=r"shape \(12,\) do not fit 40 rows"):
@@ -144,12 +144,12 @@ def test_names_are_kept_if_all_blocks_have_them() -> None:
         ([], r"parts have \[\] rows"),
     ],
 )
-def test_inconsistent_parts_are_refused(parts: list[Part], words: str) -> None:
+def test_inconsistent_parts_are_rejected(parts: list[Part], words: str) -> None:
     with pytest.raises(DataError, match=words):
         Encoded.of(parts)
 
 
-def test_names_of_the_wrong_number_are_refused() -> None:
+def test_names_of_the_wrong_number_are_rejected() -> None:
     with pytest.raises(DataError, match="2 names do not fit 12 columns"):
         Encoded.of(mixed().parts, names=["a", "b"])
     with pytest.raises(DataError, match="no block to join"):
@@ -168,7 +168,7 @@ def test_entries_stored_twice_are_added() -> None:
     assert twice.nnz == 2  # the matrix that was given stays as it was
 
 
-def test_a_matrix_that_does_not_fit_into_memory_is_refused_with_size_and_remedy() -> None:
+def test_a_matrix_that_does_not_fit_into_memory_is_rejected_with_size_and_remedy() -> None:
     n, levels = 1_000_000, 1_000_000
     X = Encoded.of([CodePart(np.zeros(n, dtype=np.int32), levels)])
     with pytest.raises(TooLargeError, match=r"1,000,000 rows × 1,000,000 columns .* 8e\+03 GB.*X\.tocsr\(\).*hashed"):
@@ -177,7 +177,7 @@ def test_a_matrix_that_does_not_fit_into_memory_is_refused_with_size_and_remedy(
     assert X.tocsr().nnz == n
 
 
-def test_an_array_without_a_copy_is_refused() -> None:
+def test_an_array_without_a_copy_is_rejected() -> None:
     with pytest.raises(ValueError, match="not stored as one array"):
         np.asarray(mixed(), copy=False)
 
@@ -250,7 +250,7 @@ def test_an_array_is_read_in_the_coordinates_of_a_fit_to_codes(intercept: bool) 
         assert_allclose(terms.design(same).matvec(w), design.matvec(w), rtol=1e-12)
 
 
-def test_rows_of_other_columns_are_refused() -> None:
+def test_rows_of_other_columns_are_rejected() -> None:
     _, terms = matrix_of(mixed())
     with pytest.raises(DataError, match="7 encoded columns, but the model was fitted to 12"):
         terms.design(Encoded.of([mixed().parts[1], mixed().parts[3]]))

@@ -120,7 +120,7 @@ def test_a_value_that_is_not_finite_affects_every_product(name: str, value: floa
         assert not np.isfinite(design.gram(r)[1, 1])
 
 
-def test_a_gram_matrix_too_large_to_form_is_refused_by_name() -> None:
+def test_a_gram_matrix_too_large_to_form_is_rejected_by_name() -> None:
     design = CategoricalMatrix.of([np.arange(20_000)], [20_000])
     with pytest.raises(TooManyColumnsError, match="20000 columns would take 3 GiB"):
         design.gram(np.ones(20_000))
@@ -128,7 +128,7 @@ def test_a_gram_matrix_too_large_to_form_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["dense", "sparse", "codes", "mixed"])
-def test_coefficients_of_wrong_shape_are_refused(name: str) -> None:
+def test_coefficients_of_wrong_shape_are_rejected(name: str) -> None:
     design = large_designs()[name]
     for size in (design.n_columns - 1, design.n_columns + 1):
         with pytest.raises(ValueError, match=f"{size} coefficients do not fit {design.n_columns} columns"):

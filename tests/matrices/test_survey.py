@@ -97,14 +97,14 @@ def test_tables_are_split_into_parts() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_values_that_are_not_finite_are_refused(value: float) -> None:
+def test_values_that_are_not_finite_are_rejected(value: float) -> None:
     with pytest.raises(NonFiniteError, match="X holds values that are not finite"):
         Survey.of(SurveySample(np.array([[1.0], [value]]), Y[:2], None, None), LABELS)
     with pytest.raises(NonFiniteError, match="X holds values that are not finite"):
         Survey.of(SurveySample(sparse.csr_array([[1.0], [value]]), Y[:2], None, None), LABELS)
 
 
-def test_labels_of_two_types_are_refused() -> None:
+def test_labels_of_two_types_are_rejected() -> None:
     numbers, words = (
         Survey.of(SurveySample(X[:2], y, None, None), LABELS) for y in (np.array([0, 1]), np.array(["a", "b"]))
     )

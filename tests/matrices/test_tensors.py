@@ -92,7 +92,7 @@ def test_sums_and_means_of_observations_agree_with_arrays():
     np.testing.assert_array_equal(back.weight, weight[[5, 2]])
 
 
-def test_other_lengths_are_refused():
+def test_other_lengths_are_rejected():
     with pytest.raises(ValueError, match="do not fit"):
         _tensor(columns(0), True).matvec(np.zeros(3))
 

@@ -128,9 +128,9 @@ def test_an_unseen_level_is_named(framed: Callable[[pd.DataFrame], Any], size: i
 def test_a_long_level_is_cut_short_and_the_known_ones_counted() -> None:
     frame = pd.DataFrame({"text": [f"{number} {'word ' * 200}" for number in range(50)]})
     _, terms = matrix_of(frame)
-    with pytest.raises(UnseenCategoryError, match=r"'text' holds 'new new .*…', which.*50 in all") as refusal:
+    with pytest.raises(UnseenCategoryError, match=r"'text' holds 'new new .*…', which.*50 in all") as rejection:
         terms.design(pd.DataFrame({"text": ["new " * 300]}))
-    assert len(str(refusal.value)) < 800
+    assert len(str(rejection.value)) < 800
 
 
 def test_a_declared_level_that_never_occurred_has_no_coefficient() -> None:
@@ -141,7 +141,7 @@ def test_a_declared_level_that_never_occurred_has_no_coefficient() -> None:
         terms.design(frame)
 
 
-def test_a_missing_category_is_refused_with_its_row(framed: Callable[[pd.DataFrame], Any]) -> None:
+def test_a_missing_category_is_rejected_with_its_row(framed: Callable[[pd.DataFrame], Any]) -> None:
     frame = people()
     _, terms = matrix_of(framed(frame))
     frame.loc[5, "city"] = None
@@ -159,7 +159,7 @@ def test_a_missing_number_is_left_for_the_products_to_find() -> None:
     assert np.isnan(design.matvec(np.zeros(design.n_columns))[5])
 
 
-def test_columns_of_another_type_are_refused() -> None:
+def test_columns_of_another_type_are_rejected() -> None:
     frame = people()
     _, terms = matrix_of(frame)
     with pytest.raises(ColumnTypeError, match="'age' held numbers when the model was fitted, and now holds categories"):
@@ -170,7 +170,7 @@ def test_columns_of_another_type_are_refused() -> None:
         terms.design(frame.assign(city=1.0))
 
 
-def test_dates_are_refused_with_a_remedy() -> None:
+def test_dates_are_rejected_with_a_remedy() -> None:
     frame = people().assign(born=pd.Timestamp("2000-01-01"))
     with pytest.raises(ColumnTypeError, match=r"Column 'born' .* turn it into numbers"):
         matrix_of(frame)
@@ -184,6 +184,6 @@ def test_levels_of_several_types_are_distinguished() -> None:
     np.testing.assert_array_equal(terms.design(mixed).dense(), design.dense())
 
 
-def test_input_that_is_not_a_table_is_refused() -> None:
+def test_input_that_is_not_a_table_is_rejected() -> None:
     with pytest.raises(DataError, match="Expected 2D array, got 1D array instead"):
         matrix_of(np.zeros(3))

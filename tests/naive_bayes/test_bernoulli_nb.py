@@ -58,7 +58,7 @@ def test_shares_between_zero_and_one_are_used_as_probabilities(rng):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-def test_without_a_threshold_other_values_are_refused_by_name(kind):
+def test_without_a_threshold_other_values_are_rejected_by_name(kind):
     with pytest.raises(SupportError, match=r"column 'x1' is 3 in row 0.*binarize=0"):
         BernoulliNB(binarize=None).fit(kind([[0, 3], [1, 0]]), [0, 1])
 
@@ -96,7 +96,7 @@ def test_a_column_that_a_class_always_has_makes_its_absence_impossible(sparse):
     np.testing.assert_array_equal(np.isneginf(model.predict_joint_log_proba(rows)), [[0, 1], [1, 0], [0, 0]])
 
 
-def test_infinity_is_refused_even_with_a_threshold(data):
+def test_infinity_is_rejected_even_with_a_threshold(data):
     X, y = data
     spoilt = X.copy()
     spoilt[3, 1] = np.inf
@@ -139,7 +139,7 @@ def test_rows_with_columns_that_are_always_present_can_be_forgotten(binary_rows_
         np.testing.assert_allclose(left.feature_log_prob_, alone.feature_log_prob_, rtol=1e-9)
 
 
-def test_without_a_threshold_entries_stored_twice_are_refused_together():
+def test_without_a_threshold_entries_stored_twice_are_rejected_together():
     X = sp.csr_matrix(([0.6, 0.6, 0.6], [0, 0, 0], [0, 1, 3]), shape=(2, 1))
     with pytest.raises(SupportError, match=r"column 'x0' is 1\.2 in row 1"):
         BernoulliNB(binarize=None).fit(X, [0, 1])

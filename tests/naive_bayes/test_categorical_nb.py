@@ -48,7 +48,7 @@ def test_fractions_are_cut_off_as_in_scikit_learn(data, rng):
         ([0.5, 1.5, 2.5], "^'min_categories' should have integral"),
     ],
 )
-def test_invalid_numbers_of_categories_are_refused_with_the_message_of_scikit_learn(data, min_categories, message):
+def test_invalid_numbers_of_categories_are_rejected_with_the_message_of_scikit_learn(data, min_categories, message):
     with pytest.raises(ValueError, match=message):
         CategoricalNB(min_categories=min_categories).fit(*data)
 
@@ -96,7 +96,7 @@ def test_an_unknown_category_is_an_index_error_as_in_scikit_learn(data):
         CategoricalNB().fit(X, y).predict([[0, 3, 0]])
 
 
-def test_negative_and_infinite_codes_are_refused_by_name(data):
+def test_negative_and_infinite_codes_are_rejected_by_name(data):
     X, y = data
     model = CategoricalNB().fit(X, y)
     with pytest.raises(
@@ -149,7 +149,7 @@ def test_a_category_of_rows_without_weight_counts_as_in_scikit_learn(data):
 
 
 @pytest.mark.parametrize("code", [1e8, 3e9, 2**40])
-def test_identifiers_are_refused_as_codes(data, code):
+def test_identifiers_are_rejected_as_codes(data, code):
     """Identifiers would not fit into the codes, nor their counts into memory."""
     X, y = data
     model = CategoricalNB().fit(X, y)
@@ -173,7 +173,7 @@ def test_few_categories_with_long_gaps_are_counted_without_those_between(data):
     assert CategoricalNB().fit(gaps, y).category_count_[1].sum() == len(X) - 1
 
 
-def test_tables_beyond_memory_are_refused(data, monkeypatch):
+def test_tables_beyond_memory_are_rejected(data, monkeypatch):
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1 << 20)
     X, y = data
     with pytest.raises(TooLargeError, match=r"categories needs .* without gaps"):

@@ -19,16 +19,16 @@ def test_an_unseen_level_has_the_probability_of_one_more_level(alpha):
     np.testing.assert_allclose(np.exp(joint), [0.75 * alpha / (3 + 3 * alpha), 0.25 * alpha / (1 + 3 * alpha)])
 
 
-def test_an_unseen_level_may_be_ignored_or_refused():
+def test_an_unseen_level_may_be_ignored_or_rejected():
     X = np.array([["red"], ["green"], ["red"]], dtype=object)
     new = np.array([["reed"]], dtype=object)
     ignoring = NaiveBayes(unseen="ignore").fit(X, [0, 1, 1])
     np.testing.assert_allclose(ignoring.predict_proba(new)[0], ignoring.class_prior_)
     with pytest.raises(UnseenCategoryError, match=r"column 'x0' holds 'reed'.*mean 'red'.*unseen="):
         NaiveBayes(unseen="error").fit(X, [0, 1, 1]).predict(new)
-    with pytest.raises(UnseenCategoryError, match=r"holds 'reed reed .*…', which") as refusal:
+    with pytest.raises(UnseenCategoryError, match=r"holds 'reed reed .*…', which") as rejection:
         NaiveBayes(unseen="error").fit(X, [0, 1, 1]).predict(np.array([["reed " * 300]], dtype=object))
-    assert len(str(refusal.value)) < 400
+    assert len(str(rejection.value)) < 400
 
 
 @pytest.mark.parametrize(

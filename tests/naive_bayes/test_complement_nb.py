@@ -70,12 +70,12 @@ def test_a_word_absent_from_all_other_classes_has_count_zero_for_any_weights(rng
     np.testing.assert_array_equal(np.isposinf(alone.feature_log_prob_), np.eye(3, dtype=bool))
 
 
-def test_missing_counts_are_refused():
+def test_missing_counts_are_rejected():
     with pytest.raises(NonFiniteError, match=r"^Input X contains NaN.*ComplementNB"):
         ComplementNB().fit(np.where(X == 4, np.nan, X), Y)
 
 
-def test_counts_whose_sum_overflows_are_refused():
+def test_counts_whose_sum_overflows_are_rejected():
     """Each class, and each column, has a sum; all of them together have none."""
     with pytest.raises(NonFiniteError, match="sums of the data are too large for float64"):
         ComplementNB().fit(np.full((2, 2), 0.4) * np.finfo(float).max, [0, 1])

@@ -116,7 +116,7 @@ def test_many_columns_and_rows_in_many_blocks(rng, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_fewer_priors_than_classes_are_refused_and_leave_the_model(name):
+def test_fewer_priors_than_classes_are_rejected_and_leave_the_model(name):
     model = getattr(mercer, name)(class_prior=[0.5, 0.5]).fit([[0], [0], [1]], [0, 0, 1])
     np.testing.assert_allclose(np.exp(model.class_log_prior_), [0.5, 0.5])
     with pytest.raises(PriorError, match=r"^Number of priors must match number of classes\."):

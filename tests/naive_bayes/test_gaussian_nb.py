@@ -131,7 +131,7 @@ def test_a_constant_column_has_no_effect_without_smoothing(data):
     np.testing.assert_allclose(model.predict_proba(np.column_stack([X, X[:, 0]])), narrow.predict_proba(X), rtol=1e-12)
 
 
-def test_a_column_constant_in_one_class_is_refused_when_its_density_is_needed():
+def test_a_column_constant_in_one_class_is_rejected_when_its_density_is_needed():
     X, y = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0], [4.0, 2.0]]), ["a", "a", "b", "b"]
     model = GaussianNB(var_smoothing=0.0).fit(X, y)
     with pytest.raises(DataError, match=r"column 'x1' is constant in class .*'a'.*var_smoothing"):
@@ -186,7 +186,7 @@ def test_one_class_is_accepted(data):
     np.testing.assert_array_equal(model.predict_proba(X), 1.0)
 
 
-def test_infinity_is_refused_by_name_in_fit_and_in_predict(data):
+def test_infinity_is_rejected_by_name_in_fit_and_in_predict(data):
     X, y = data
     spoilt = X.copy()
     spoilt[5, 2] = np.inf
@@ -204,12 +204,12 @@ def test_infinity_is_refused_by_name_in_fit_and_in_predict(data):
         ([1.5, -0.7, 0.2], "Priors must be non-negative.*1"),
     ],
 )
-def test_invalid_priors_are_refused_with_the_message_of_scikit_learn(data, priors, message):
+def test_invalid_priors_are_rejected_with_the_message_of_scikit_learn(data, priors, message):
     with pytest.raises(PriorError, match=f"^{message}"):
         GaussianNB(priors=priors).fit(*data)
 
 
-def test_forgetting_rows_that_were_not_learnt_is_refused(data):
+def test_forgetting_rows_that_were_not_learnt_is_rejected(data):
     X, y = data
     model = GaussianNB().fit(X, y)
     with pytest.raises(UnseenRowsError, match="never seen"):

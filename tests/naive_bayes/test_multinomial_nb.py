@@ -1,4 +1,4 @@
-"""MultinomialNB: densities with their coefficient, samples with their lengths, and counts that are refused."""
+"""MultinomialNB: densities with their coefficient, samples with their lengths, and counts that are rejected."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_row_impossible_in_every_class_keeps_the_prior():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_negative_count_is_refused_by_name_with_the_message_of_scikit_learn(kind):
+def test_a_negative_count_is_rejected_by_name_with_the_message_of_scikit_learn(kind):
     X = kind([[1.0, 2.0], [0.0, -3.0]])
     message = r"^Negative values in data passed to MultinomialNB \(input X\)\. Column 'x1' is -3.0 in row 1"
     with pytest.raises(SupportError, match=message):
@@ -66,7 +66,7 @@ def test_a_negative_count_is_refused_by_name_with_the_message_of_scikit_learn(ki
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("value", "message"), [(np.nan, "NaN"), (np.inf, "infinity")])
-def test_missing_and_infinite_counts_are_refused_by_name(kind, value, message):
+def test_missing_and_infinite_counts_are_rejected_by_name(kind, value, message):
     X = np.ones((4, 3))
     model = MultinomialNB().fit(X, [0, 0, 1, 1])
     X[2, 1] = value
@@ -75,7 +75,7 @@ def test_missing_and_infinite_counts_are_refused_by_name(kind, value, message):
             call()
 
 
-def test_a_row_without_observed_values_is_refused_too():
+def test_a_row_without_observed_values_is_rejected_too():
     with pytest.raises(NonFiniteError, match=r"'x0' has a missing value in row 1.*NaiveBayes"):
         MultinomialNB().fit([[1.0, 2.0], [np.nan, np.nan]], [0, 1])
 
@@ -156,7 +156,7 @@ def test_sparse_counts_of_any_type(data, dtype):
     )
 
 
-def test_counts_whose_sum_overflows_are_refused():
+def test_counts_whose_sum_overflows_are_rejected():
     words = np.array([[1.7e308, 0.0], [1.7e308, 0.0], [1.0, 1.7e308], [2.0, 3.0]])
     with pytest.raises(NonFiniteError, match="sums of the data are too large for float64"):
         MultinomialNB().fit(words, [0, 1, 0, 1])

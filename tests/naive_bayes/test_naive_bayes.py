@@ -255,7 +255,7 @@ def test_a_column_that_is_never_observed_has_no_effect():
         assert model.sample(5)[0]["nothing"].isna().all()
 
 
-def test_missing_values_may_be_refused():
+def test_missing_values_may_be_rejected():
     table, y = frame()
     with pytest.raises(NonFiniteError, match="Column 'age' has a missing value in row"):
         NaiveBayes(missing="error").fit(table, y)

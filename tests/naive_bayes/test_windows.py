@@ -158,7 +158,7 @@ def test_a_class_of_one_row_uses_the_common_bandwidth():
         np.testing.assert_array_equal(model.predict(pd.DataFrame({"x": [7.9, 0.1]})), ["one", "many"])
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones():
+def test_an_unknown_name_is_rejected_with_the_known_ones():
     with pytest.raises(FamilyError, match=r"no family is called 'parzan'.*'gaussian'.*There is 'parzen', too"):
         NaiveBayes("parzan").fit(X, Y)
 

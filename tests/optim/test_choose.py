@@ -71,7 +71,7 @@ def test_the_choice_depends_on_the_problem(made: Any, solver: str, why: str) -> 
         (problem(COUNTS), "steepest descent"),
     ],
 )
-def test_an_unsuitable_solver_is_refused(made: Any, asked: str) -> None:
+def test_an_unsuitable_solver_is_rejected(made: Any, asked: str) -> None:
     with pytest.raises(UnsuitableSolverError, match="auto"):
         choose(made, asked)
 

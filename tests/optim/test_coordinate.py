@@ -218,7 +218,7 @@ def test_very_few_rows(n: int) -> None:
 
 @pytest.mark.parametrize("shape", [(60, 30), (20, 80), (4000, 30)])
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
-def test_data_that_are_not_finite_are_refused(shape: tuple[int, int], value: float) -> None:
+def test_data_that_are_not_finite_are_rejected(shape: tuple[int, int], value: float) -> None:
     X, y = regression(*shape)
     X[3, 2] = value
     with pytest.raises(NonFiniteError, match="divide the largest columns"):

@@ -351,20 +351,20 @@ LARGEST = np.finfo(float).max
 @pytest.mark.parametrize("n", [2, 12])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_rows_of_the_largest_numbers_are_refused(n: int, intercept: bool, alpha: float) -> None:
+def test_rows_of_the_largest_numbers_are_rejected(n: int, intercept: bool, alpha: float) -> None:
     """No warning of NumPy is given before the error, and no error of LAPACK in its place."""
     X = LARGEST * np.where(np.arange(3 * n).reshape(n, 3) % 4 == 0, -1.0, 1.0)
     with pytest.raises(NonFiniteError, match="too large for float64"):
         least_squares(LeastSquaresRows(X, np.arange(1.0 * n)[:, None]), np.array([alpha]), intercept=intercept)
 
 
-def test_coefficients_that_overflow_are_refused() -> None:
+def test_coefficients_that_overflow_are_rejected() -> None:
     X = 1e-300 * np.arange(1.0, 9.0)[:, None]
     with pytest.raises(NonFiniteError, match="or the coefficients"):
         least_squares(LeastSquaresRows(X, 1e150 * X / 1e-300), np.zeros(1), intercept=False)
 
 
-def test_columns_whose_length_overflows_are_refused_by_the_span() -> None:
+def test_columns_whose_length_overflows_are_rejected_by_the_span() -> None:
     R = np.finfo(float).max * np.array([[1.0, 0.8], [0.0, 0.8]])
     with np.errstate(over="ignore"), pytest.raises(NonFiniteError, match="too large for float64"):
         TriangleSpan.of(R, np.zeros(2), np.finfo(float).eps)

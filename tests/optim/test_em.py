@@ -222,28 +222,28 @@ def test_groups_without_rows_stay_empty(shared: bool) -> None:
     assert (value.scatter[1] == 0).all()
 
 
-def test_collinear_columns_are_refused_by_name() -> None:
+def test_collinear_columns_are_rejected_by_name() -> None:
     X, codes = with_gaps(60, 3, missing=0.1)
     X[:, 2] = X[:, 0] + X[:, 1]
     with pytest.raises(SingularCovarianceError, match=r"class 'b' is singular: columns 'a', 'b', 'c' .*shrinkage"):
         em_gaussian(moments_of(X, codes), words=EMLabels(["a", "b", "c"], ["class 'b'"]))
 
 
-def test_too_few_rows_are_refused() -> None:
+def test_too_few_rows_are_rejected() -> None:
     X, codes = with_gaps(4, 4, missing=0.0)
     X[0, 0] = np.nan
     with pytest.raises(SingularCovarianceError, match="4 rows with gaps are too few for 4 columns"):
         em_gaussian(moments_of(X, codes))
 
 
-def test_a_constant_column_is_refused_by_name() -> None:
+def test_a_constant_column_is_rejected_by_name() -> None:
     X, codes = with_gaps(50, 2, missing=0.2)
     X[:, 1] = 7.0
     with pytest.raises(SingularCovarianceError, match="'x1'"):
         em_gaussian(moments_of(X, codes))
 
 
-def test_a_column_that_is_missing_in_a_whole_group_is_refused_by_name() -> None:
+def test_a_column_that_is_missing_in_a_whole_group_is_rejected_by_name() -> None:
     X, codes = with_gaps(60, 2, missing=0.1, groups=2)
     X[codes == 1, 0] = np.nan
     with pytest.raises(DegenerateDataError, match=r"'x0' is missing in every row of group 1"):
@@ -267,7 +267,7 @@ def test_nearly_collinear_columns_are_advised_shrinkage() -> None:
         em_gaussian(moments_of(X, codes), most_steps=20, tolerance=1e-30)
 
 
-def test_a_likelihood_without_maximum_is_refused_unless_shrunk() -> None:
+def test_a_likelihood_without_maximum_is_rejected_unless_shrunk() -> None:
     X, codes = with_gaps(40, 8, missing=0.4)
     assert (~np.isnan(X)).all(axis=1).sum() < 3  # so that a direction exists in which these rows do not vary at all
     with pytest.raises(SingularCovarianceError, match="the likelihood has no maximum"):

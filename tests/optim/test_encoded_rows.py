@@ -100,11 +100,11 @@ def test_sums_that_need_all_digits_are_computed_row_by_row() -> None:
 
 
 def test_codes_are_not_decoded_if_normal_equations_suffice(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
+    def fail(*_: Any) -> None:
         raise AssertionError("written out")
 
-    monkeypatch.setattr(Encoded, "toarray", refuse)
-    monkeypatch.setattr(Encoded, "tocsr", refuse)
+    monkeypatch.setattr(Encoded, "toarray", fail)
+    monkeypatch.setattr(Encoded, "tocsr", fail)
     X = encoded(3000)
     rows = encoded_rows(X, targets(X), None)
     for alpha in (1.0, 1e-3):

@@ -103,7 +103,7 @@ def test_the_certificate_of_too_few_steps_does_not_hold() -> None:
     assert not firth.solve(problem_of(endometrial.X, endometrial.y), most_steps=1).certificate.holds
 
 
-def test_collinear_columns_and_other_links_are_refused() -> None:
+def test_collinear_columns_and_other_links_are_rejected() -> None:
     with pytest.raises(SingularCovarianceError, match=r"Firth.*columns 0, 3 are collinear.*L2 penalty"):
         firth.solve(problem_of(np.column_stack([endometrial.X, endometrial.X[:, 0]]), endometrial.y))
     problem = problem_of(endometrial.X, endometrial.y)

@@ -118,7 +118,7 @@ def test_small_penalties_take_a_stable_factorisation() -> None:
     np.testing.assert_allclose(np.sort(cheap.values)[1:], np.sort(stable.values)[1:], rtol=1e-10)
 
 
-def test_eigenvalues_beyond_float64_are_refused() -> None:
+def test_eigenvalues_beyond_float64_are_rejected() -> None:
     """All leave-one-out errors would be NaN, and the first penalty would always be chosen."""
     X, Y = draw(50, 3)
     with pytest.raises(NonFiniteError, match="too large for float64"):
@@ -164,7 +164,7 @@ def test_a_value_that_is_not_a_number(shape: tuple[int, int], stable: bool) -> N
 
 @pytest.mark.parametrize("shape", [(12, 27), (27, 4)], ids=str)
 @pytest.mark.parametrize("stable", [True, False])
-def test_the_largest_numbers_are_refused(shape: tuple[int, int], stable: bool) -> None:
+def test_the_largest_numbers_are_rejected(shape: tuple[int, int], stable: bool) -> None:
     """LAPACK would not converge, or the squares of its results would be infinite."""
     X = np.finfo(float).max * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=shape)
     with pytest.raises(NonFiniteError, match="too large for float64"):

@@ -94,13 +94,13 @@ def test_targets_whose_squares_overflow() -> None:
     np.testing.assert_allclose(solution.value.coefficients, 1e200, rtol=1e-12)
 
 
-def test_the_largest_numbers_are_refused() -> None:
+def test_the_largest_numbers_are_rejected() -> None:
     X = np.finfo(float).max * np.array([[1.0], [-1.0], [1.0]])
     with pytest.raises(NonFiniteError, match="too large for float64"):
         nonnegative_least_squares(LeastSquaresRows(X, np.ones((3, 1))), np.zeros(1), intercept=True)
 
 
-def test_columns_whose_length_overflows_are_refused() -> None:
+def test_columns_whose_length_overflows_are_rejected() -> None:
     X = np.finfo(float).max * np.array([[1.0, 0.8], [0.0, 0.8]])
     with pytest.raises(NonFiniteError, match="too large for float64"):
         nonnegative_least_squares(LeastSquaresRows(X, np.ones((2, 1))), np.zeros(1), intercept=False)

@@ -247,7 +247,7 @@ def test_a_programme_that_cannot_be_solved_proves_nothing() -> None:
     assert_array_equal(multipliers, np.zeros(20))
 
 
-def test_rows_whose_sums_overflow_are_refused() -> None:
+def test_rows_whose_sums_overflow_are_rejected() -> None:
     X = sparse.csr_array(np.full((2, 3), np.finfo(float).max) * [[1.0], [-1.0]])
     with pytest.raises(NonFiniteError, match="divide the columns"):
         separation.bernoulli(Observations(SparseMatrix.of(X), np.array([0.0, 1.0])))

@@ -80,7 +80,7 @@ def test_values_that_are_not_finite_are_found_in_their_chunk() -> None:
         streamed(X=broken)
 
 
-def test_too_many_columns_are_refused() -> None:
+def test_too_many_columns_are_rejected() -> None:
     with pytest.raises(TooManyColumnsError, match="too many for 4 columns"):
         StreamedRows.of(MemorySource(X, Y, W, rows=30), read, max_columns=3)
 
@@ -96,7 +96,7 @@ def column_sums(rows: LeastSquaresRows) -> np.ndarray:
     return np.asarray(rows.X.sum(axis=0))
 
 
-def test_rows_without_any_weight_are_refused() -> None:
+def test_rows_without_any_weight_are_rejected() -> None:
     streamed_rows.check_total_weight(1)
     with pytest.raises(DataError, match="Every row weighs 0"):
         streamed_rows.check_total_weight(0)

@@ -137,7 +137,7 @@ def test_single_precision_read_only_pickle() -> None:
     assert abs(pickle.loads(pickle.dumps(features)).transform(X) - found).max() == 0
 
 
-def test_invalid_edges_are_refused() -> None:
+def test_invalid_edges_are_rejected() -> None:
     X = rows()
     for edges in ([1.0], [0, 0, 1], [2, 1], [0, np.nan, 1], ["a", "b"], [[0, 1], [2, 3]]):
         with pytest.raises(BinsError, match="every column must be two or more increasing"):

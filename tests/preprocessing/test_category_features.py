@@ -215,7 +215,7 @@ def test_rows_of_unknown_values_are_zeros_or_rare() -> None:
 
 @pytest.mark.parametrize("handle_unknown", ["pool", "ignore", "error"])
 @pytest.mark.parametrize(("fitted", "given"), [([[1], [2], [3]], [["2"], ["1"]]), ([["1"], ["2"]], [[2], [1]])])
-def test_numbers_given_as_strings_are_refused_and_the_reverse(fitted: Any, given: Any, handle_unknown: str) -> None:
+def test_numbers_given_as_strings_are_rejected_and_the_reverse(fitted: Any, given: Any, handle_unknown: str) -> None:
     features = CategoryFeatures(handle_unknown=handle_unknown).fit(np.array(fitted))
     with pytest.raises(UnseenCategoryError, match=r"Column 'x0' was fitted to .* but has "):
         features.transform(np.array(given))
@@ -254,7 +254,7 @@ def test_unknown_values_of_the_same_type_or_of_both_give_no_warning(given: Any) 
         features.transform(np.array(given, dtype=object))
 
 
-def test_no_rows_are_refused() -> None:
+def test_no_rows_are_rejected() -> None:
     with pytest.raises(EmptyDataError, match="0 sample"):
         CategoryFeatures().fit(np.empty((0, 2), dtype=object))
     with pytest.raises(EmptyDataError, match="0 feature"):
@@ -271,7 +271,7 @@ def test_a_hundred_thousand_levels_are_accepted() -> None:
 
 
 @pytest.mark.parametrize("hashed", [None, 3])
-def test_missing_values_are_refused_in_the_fit_too(hashed: int | None) -> None:
+def test_missing_values_are_rejected_in_the_fit_too(hashed: int | None) -> None:
     features = CategoryFeatures(missing="error", hashed=hashed)
     for learn in (features.fit, features.fit_transform, features.partial_fit):
         with pytest.raises(NonFiniteError, match=r"Column 'x0' has a missing value in row 1.*missing=\"zeros\""):
@@ -289,7 +289,7 @@ def test_relations_have_the_names_of_their_columns() -> None:
         features.transform(rows.project("rooms, city"))
 
 
-def test_values_that_are_not_labels_are_refused_by_column() -> None:
+def test_values_that_are_not_labels_are_rejected_by_column() -> None:
     X = np.empty((2, 1), dtype=object)
     X[:, 0] = [["a", "list"], ["b"]]
     with pytest.raises(DataError, match="'x0'"):

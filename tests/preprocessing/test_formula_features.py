@@ -57,12 +57,12 @@ def test_means_of_a_formula_are_stored_in_the_fit() -> None:
         ("city", NonFiniteError, "contains NaN"),
     ],
 )
-def test_invalid_formulas_are_refused(formula: str, error: type[Exception], words: str) -> None:
+def test_invalid_formulas_are_rejected(formula: str, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         TableFeatures(formula=formula).fit(FRAME)
 
 
-def test_a_formula_that_is_not_finite_is_refused() -> None:
+def test_a_formula_that_is_not_finite_is_rejected() -> None:
     with pytest.raises(NonFiniteError, match=r"'log\(x\)' is -inf in row 1; .* log\(1 \+ x\)"):
         TableFeatures(formula="log(x)").fit(pd.DataFrame({"x": [1.0, 0.0]}))
     features = TableFeatures(formula="log(x)").fit(pd.DataFrame({"x": [1.0, 2.0]}))
@@ -90,13 +90,13 @@ def test_unseen_levels_of_a_formula_are_reported_by_every_thread() -> None:
     features = TableFeatures(formula="a + b", unseen="error").fit(X)
     shown, filters = warnings.showwarning, list(warnings.filters)
 
-    def refused(_: int) -> bool:
+    def rejected(_: int) -> bool:
         with pytest.raises(UnseenCategoryError, match="did not occur"):
             features.transform(X.assign(a="w"))
         return True
 
     with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(refused, range(50)))
+        assert all(pool.map(rejected, range(50)))
     assert warnings.showwarning is shown
     assert warnings.filters == filters
 

@@ -129,7 +129,7 @@ def test_read_only_pickled_and_cloned(X: Any) -> None:
     values.flags.writeable = True
 
 
-def test_features_beyond_memory_are_refused_before_they_are_computed() -> None:
+def test_features_beyond_memory_are_rejected_before_they_are_computed() -> None:
     features = MonomialFeatures(8).fit(np.ones((3, 40)))
     with pytest.raises(TooLargeError, match=r"377,348,994 monomials.*KernelRidge\(kernel=Polynomial\(degree=8\)\)"):
         features.transform(np.ones((10_000, 40)))
@@ -142,7 +142,7 @@ def test_features_beyond_memory_are_refused_before_they_are_computed() -> None:
         MonomialFeatures(8, exactly=True).fit_transform(np.ones((10_000, 40)))
 
 
-def test_contradictory_options_are_refused() -> None:
+def test_contradictory_options_are_rejected() -> None:
     X = rows()
     with pytest.raises(DataError, match="interaction_only"):
         MonomialFeatures(2, scaled=True, interaction_only=True).fit(X)
@@ -168,7 +168,7 @@ def test_products_that_are_too_large_are_named(wrap: Any) -> None:
     assert MonomialFeatures(1).fit_transform(X).shape == (3, 3)
 
 
-def test_a_fit_refuses_products_as_transform_does() -> None:
+def test_a_fit_rejects_products_as_transform_does() -> None:
     X = np.ones((50_000, 20), np.float32)
     X[40_000, 3], X[40_001, 4] = 1e30, -1e30
     said = "The product 'x3 x3' of row 40000 is beyond float32"

@@ -87,7 +87,7 @@ def test_entries_stored_twice_or_out_of_order_are_combined() -> None:
     assert X.nnz == 3  # the given matrix is unchanged
 
 
-def test_features_beyond_memory_are_refused_with_the_kernel_as_a_remedy() -> None:
+def test_features_beyond_memory_are_rejected_with_the_kernel_as_a_remedy() -> None:
     with pytest.raises(TooLargeError, match=r"rows of 377,348,994 monomials.*KernelRidge\(kernel=Polynomial\(degree=8"):
         MonomialMap(40, 8)(np.ones((100_000, 40)))
     with pytest.raises(TooLargeError, match="monomials"):

@@ -99,7 +99,7 @@ def test_requested_kinds_and_columns_that_do_not_exist_are_named():
 @pytest.mark.parametrize(
     ("column", "kind"), [("count", "date"), ("city", "date"), ("day", "number"), ("day", "binary")]
 )
-def test_columns_of_another_kind_are_refused_as_in_memory(column, kind):
+def test_columns_of_another_kind_are_rejected_as_in_memory(column, kind):
     X, features = pandas_frame(), TableFeatures(kinds={column: kind})
     for data in (X, MemorySource(X, rows=50)):
         with pytest.raises(ColumnTypeError, match=f"'{column}' must hold"):
@@ -113,7 +113,7 @@ def test_infinity_is_named():
         TableFeatures().fit(MemorySource(X, rows=50))
 
 
-def test_a_table_without_usable_columns_is_refused():
+def test_a_table_without_usable_columns_is_rejected():
     with pytest.raises(EmptyDataError, match="no column to learn from"):
         TableFeatures().fit(MemorySource(pandas_frame()[["one", "user_id"]], rows=50))
 

@@ -106,7 +106,7 @@ def test_missing_values_single_precision_read_only_pickle() -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(features)).transform(X), made)
 
 
-def test_contradictory_options_are_refused() -> None:
+def test_contradictory_options_are_rejected() -> None:
     X = rows()
     with pytest.raises(BinsError, match="natural splines are cubic"):
         SplineFeatures(degree=2, natural=True).fit(X)

@@ -275,7 +275,7 @@ def test_a_third_value_of_two_is_unseen() -> None:
         assert_array_equal(features.transform(pd.DataFrame({"x": [1, 2, 0]})), [[1.0], [0.75], [0.0]])
 
 
-def test_an_unseen_value_is_not_missing_where_gaps_are_refused() -> None:
+def test_an_unseen_value_is_not_missing_where_gaps_are_rejected() -> None:
     features = TableFeatures(missing="error").fit(pd.DataFrame({"x": [0, 1, 1, 1] * 5}))
     with pytest.warns(UnseenCategoryWarning, match="'x' is 2 in row 1"):
         assert_array_equal(features.transform(pd.DataFrame({"x": [1, 2, 0]})), [[1.0], [0.75], [0.0]])
@@ -304,7 +304,7 @@ def test_gaps_may_be_kept_for_models_that_integrate_them_out() -> None:
 
 
 @pytest.mark.parametrize("column", ["age", "city"])
-def test_gaps_may_be_refused(column: str) -> None:
+def test_gaps_may_be_rejected(column: str) -> None:
     with pytest.raises(NonFiniteError, match=rf"{column!r} has a missing value in row 0.*missing='indicator'"):
         TableFeatures(missing="error").fit(FRAME[[column]])
     whole = FRAME.dropna()
@@ -361,7 +361,7 @@ def test_columns_can_be_left_out() -> None:
         (FRAME[["user_id", "same"]], EmptyDataError, "no column to learn from: 'user_id'.*'same'"),
     ],
 )
-def test_invalid_tables_are_refused(frame: Any, error: type[Exception], words: str) -> None:
+def test_invalid_tables_are_rejected(frame: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         TableFeatures().fit(frame)
 

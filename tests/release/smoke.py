@@ -46,8 +46,8 @@ def _compare_and_predict(folder: Path) -> None:
     (folder / "rows.csv").write_text("\n".join([",".join(rows.feature_names), *lines]))
     _mercer(folder, "predict", "best.mercer", "rows.csv", "-o", "predicted.csv")
     assert len((folder / "predicted.csv").read_text().splitlines()) == len(rows.data) + 1
-    refused = _mercer(folder, "serve", "best.mercer", fails=find_spec("uvicorn") is None)
-    assert "pip install 'mercer[serve]'" in refused
+    rejected = _mercer(folder, "serve", "best.mercer", fails=find_spec("uvicorn") is None)
+    assert "pip install 'mercer[serve]'" in rejected
 
 
 def _say_what_is_missing(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Records keep what they were given as plain tuples, and refuse what does not fit together."""
+"""Records keep what they were given as plain tuples, and reject what does not fit together."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ UNFIT: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("make", UNFIT.values(), ids=UNFIT)
-def test_inconsistent_records_are_refused(make: Callable[[], object]) -> None:
+def test_inconsistent_records_are_rejected(make: Callable[[], object]) -> None:
     with pytest.raises(RecordError):
         make()
 

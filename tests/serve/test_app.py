@@ -103,7 +103,7 @@ def test_columns_may_come_in_any_order(client: httpx.Client) -> None:
         (b'[{"children": 1, "children": 2}]', 422, "'children' twice"),
     ],
 )
-def test_bodies_that_are_not_lists_of_rows_are_refused(
+def test_bodies_that_are_not_lists_of_rows_are_rejected(
     client: httpx.Client, body: bytes, status: int, words: str
 ) -> None:
     response = client.post("/predict", content=body, headers=JSON)
@@ -125,7 +125,7 @@ def test_bodies_that_are_not_lists_of_rows_are_refused(
         ({"smokes": "yes"}, "smokes", "must be true or false"),
     ],
 )
-def test_invalid_values_are_refused(client: httpx.Client, change: dict[str, Any], column: str, words: str) -> None:
+def test_invalid_values_are_rejected(client: httpx.Client, change: dict[str, Any], column: str, words: str) -> None:
     body = json.dumps([*ROWS[:2], ROWS[2] | change]).replace("Infinity", "1e999")
     response = client.post("/predict", content=body.encode(), headers=JSON)
     assert response.status_code == 422
@@ -133,7 +133,7 @@ def test_invalid_values_are_refused(client: httpx.Client, change: dict[str, Any]
     assert (response.json()["row"], response.json()["column"]) == (2, column)
 
 
-def test_a_missing_column_is_refused(client: httpx.Client) -> None:
+def test_a_missing_column_is_rejected(client: httpx.Client) -> None:
     response = client.post("/predict", json=[ROWS[0], {"Stadt": "Ulm"}])
     assert response.status_code == 422
     assert "Row 1 lacks 'größe <b>', 'smokes', 'children'" in response.json()["detail"]
@@ -153,7 +153,7 @@ def test_errors_of_the_model_are_reported() -> None:
     assert "Column 'children' has a missing value in row 0" in response.json()["detail"]
 
 
-def test_too_many_rows_are_refused(client: httpx.Client) -> None:
+def test_too_many_rows_are_rejected(client: httpx.Client) -> None:
     response = client.post("/predict", json=ROWS * 2)
     assert response.status_code == 413
     assert "at most 100" in response.json()["detail"]
@@ -185,7 +185,7 @@ def answer_to(client: httpx.Client, request: bytes) -> bytes:
         return made.recv(4096)
 
 
-def test_other_content_types_and_methods_are_refused(client: httpx.Client) -> None:
+def test_other_content_types_and_methods_are_rejected(client: httpx.Client) -> None:
     assert client.post("/predict", content="[]", headers={"content-type": "text/plain"}).status_code == 415
     # a page of another site may send this without asking
     assert client.post("/predict", content=json.dumps(ROWS).encode()).status_code == 415
@@ -194,14 +194,14 @@ def test_other_content_types_and_methods_are_refused(client: httpx.Client) -> No
         assert client.get(path).status_code == 404, path
 
 
-def test_requests_of_other_sites_are_refused(client: httpx.Client) -> None:
+def test_requests_of_other_sites_are_rejected(client: httpx.Client) -> None:
     asked = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
     for response in (client.options("/predict", headers=asked), client.get("/schema", headers=asked)):
         assert not [name for name in response.headers if name.startswith("access-control")]
         assert response.headers["cross-origin-resource-policy"] == "same-origin"
 
 
-def test_websockets_are_refused() -> None:
+def test_websockets_are_rejected() -> None:
     """Websockets would bypass the token and the limits."""
     sent: list[Any] = []
 
@@ -329,19 +329,19 @@ def test_a_token_is_required_for_everything_except_health() -> None:
         assert client.get("/schema").status_code == 200
 
 
-def test_limits_that_would_refuse_every_request_are_refused() -> None:
+def test_limits_that_would_reject_every_request_are_rejected() -> None:
     for name in ("max_rows", "max_body_bytes", "max_concurrency"):
         with pytest.raises(DataError, match=f"{name} is 0"):
             make_app(MODEL, **{name: 0})
 
 
-def test_tokens_that_are_invalid_in_headers_are_refused() -> None:
+def test_tokens_that_are_invalid_in_headers_are_rejected() -> None:
     for token in ("", " x", "schlüssel"):
         with pytest.raises(DataError, match="ASCII"):
             make_app(MODEL, token=token)
 
 
-def test_other_host_names_are_refused() -> None:
+def test_other_host_names_are_rejected() -> None:
     with served(MODEL, hosts=frozenset({"127.0.0.1"})) as client:
         assert client.get("/schema").status_code == 200
         response = client.get("/schema", headers={"Host": "evil.example:80"})

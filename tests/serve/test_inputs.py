@@ -89,13 +89,13 @@ def test_columns_are_put_into_the_order_of_the_fit() -> None:
     assert inputs.names == ["size", "code"]
 
 
-def test_a_schema_of_another_table_is_refused() -> None:
+def test_a_schema_of_another_table_is_rejected() -> None:
     model = m.GaussianNB().fit(FRAME[["size", "code"]], Y)
     with pytest.raises(ColumnMismatchError, match="lacks 'size', which the model reads"):
         Inputs.of(model, m.Schema.infer(FRAME.rename(columns={"size": "sizes"})))
 
 
-def test_models_that_cannot_be_served_are_refused() -> None:
+def test_models_that_cannot_be_served_are_rejected() -> None:
     texts = make_pipeline(m.CountVectorizer(), m.MultinomialNB()).fit(["a dog", "the cat"], [0, 1])
     for model, words in (
         (m.GaussianNB(), "not fitted"),

@@ -35,7 +35,7 @@ def test_other_addresses_need_a_token(host: str) -> None:
         serve(MODEL, host=host)
 
 
-def test_invalid_addresses_are_refused() -> None:
+def test_invalid_addresses_are_rejected() -> None:
     with pytest.raises(ServeError, match="is not a port"):
         serve(MODEL, port=70_000)
     with pytest.raises(ServeError, match="Give"):
@@ -46,7 +46,7 @@ def test_invalid_addresses_are_refused() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1"])
 def test_the_server_answers_to_its_own_address(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names of other sites, through which they could reach the server, are refused."""
+    """Names of other sites, through which they could reach the server, are rejected."""
     urls: list[str] = []
 
     async def ask(app: Any) -> None:

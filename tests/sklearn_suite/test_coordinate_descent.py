@@ -36,7 +36,7 @@ globals().update(
             "test_cython_solver_equivalence": PRIVATE,
             "test_lassoCV_does_not_set_precompute": "replaces a private class of scikit-learn, which ours does not use",
             "test_enet_copy_X_False_check_input_False": "wants X to be overwritten",
-            "test_check_input_false": "wants rows in C order to be refused; ours reads either order",
+            "test_check_input_false": "wants rows in C order to be rejected; ours reads either order",
             "test_lasso_dual_gap": "compares gaps to seven digits, which are of the order of rounding here; the law is "
             "in tests/linear_model/test_lasso.py",
             "test_warm_start": "wants two fits of 5 iterations to end where one of 10 does; "

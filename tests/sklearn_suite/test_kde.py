@@ -12,7 +12,7 @@ globals().update(
     load_swapped(
         "sklearn.neighbors.tests.test_kde",
         {"KernelDensity": KernelDensity},
-        exclude={"test_kernel_density_sampling": "wants other kernels than two to refuse draws; ours has draws of all"},
+        exclude={"test_kernel_density_sampling": "wants other kernels than two to reject draws; ours has draws of all"},
     )
 )
 

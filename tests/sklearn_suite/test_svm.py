@@ -23,7 +23,7 @@ globals().update(
         {"svm": SWAPPED, "SVR": SVR},
         naming=THEM,
         exclude={
-            "test_svr_errors": "wants a function of the wrong shape to pass a fit and fail in predict; fit refuses",
+            "test_svr_errors": "wants a function of the wrong shape to pass a fit and fail in predict; fit raises",
             "test_hasattr_predict_proba": "wants no probabilities without probability=True; there always are",
         },
     )

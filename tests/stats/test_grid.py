@@ -28,7 +28,7 @@ def test_agrees_with_numpy(d: int, weighted: bool) -> None:
     np.testing.assert_array_equal(seen.rows[0], np.histogramdd(X, edges)[0])
 
 
-def test_a_value_beyond_given_edges_is_refused_and_a_row_with_a_gap_left_out() -> None:
+def test_a_value_beyond_given_edges_is_rejected_and_a_row_with_a_gap_left_out() -> None:
     with pytest.raises(SupportError, match="-2 lies beyond the edges of axis 1, which go from -1 to 5"):
         counted(AXES, np.array([[1.0, 0.0], [1.0, -2.0]]))
     assert counted(AXES, np.array([[1.0, np.nan], [1.0, 0.0]])).rows.sum() == 1
@@ -75,7 +75,7 @@ def test_a_given_axis_and_a_lattice_with_the_same_edges_merge() -> None:
         np.testing.assert_array_equal(merged.rows[0], 2 * counted((lattice,), X).rows[0])
 
 
-def test_a_grid_of_too_many_cells_is_refused() -> None:
+def test_a_grid_of_too_many_cells_is_rejected() -> None:
     axis = BinAxis.even(0.0, 1.0, 1000)
     with pytest.raises(TooLargeError, match="1000 × 1000 × 1000"):
         GridCounts.zero(1, (axis, axis, axis))

@@ -80,7 +80,7 @@ def test_infinite_values_are_reported(others_missing: bool) -> None:
     assert not PatternMoments.zero(1, 2).update(x, np.zeros(2, dtype=np.int32)).finite
 
 
-def test_too_many_patterns_are_refused_with_a_remedy() -> None:
+def test_too_many_patterns_are_rejected_with_a_remedy() -> None:
     n = patterns.MAX_PATTERNS + 2
     observed = np.arange(n)[:, None] >> np.arange(14) & 1
     x, groups = np.where(observed, 1.0, NAN), np.zeros(n, dtype=np.int32)

@@ -138,7 +138,7 @@ def test_a_value_that_is_not_finite_makes_the_gradient_not_finite(name: str, val
         assert not np.isfinite(step.gradient).all()
 
 
-def test_a_hessian_too_large_to_form_is_refused_before_any_work() -> None:
+def test_a_hessian_too_large_to_form_is_rejected_before_any_work() -> None:
     wide = SparseMatrix.of(sparse.csr_array((5, 50_000)))
     with pytest.raises(TooManyColumnsError, match="50000 columns"):
         reduce(QuadraticExpansion.at(RESPONSES["logistic"], np.zeros(50_000)), Observations(wide, np.zeros(5)))

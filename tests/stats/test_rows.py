@@ -63,7 +63,7 @@ def test_later_changes_of_the_input_have_no_effect():
     np.testing.assert_array_equal(rows.all_rows.points, X)
 
 
-def test_infinity_is_reported_and_other_shapes_are_refused():
+def test_infinity_is_reported_and_other_shapes_are_rejected():
     assert not StoredRows.zero(1, 1).update([[np.inf]], np.zeros(1, dtype=int)).finite
     assert StoredRows.zero(1, 1).update([[np.nan]], np.zeros(1, dtype=int)).finite
     with pytest.raises(MergeError, match="same columns"):

@@ -200,7 +200,7 @@ def test_a_function_of_the_user_is_a_kernel_too(data: Any, rows: Array) -> None:
     np.testing.assert_allclose(model._decisions(rows), exact._decisions(rows), atol=1e-5)
 
 
-def test_options_incompatible_with_approximations_are_refused(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_incompatible_with_approximations_are_rejected(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, classes, _, _ = data
     with pytest.raises(KernelError, match="precomputed"):
         SVC(kernel="precomputed", approximate="nystroem").fit(X @ X.T, classes)

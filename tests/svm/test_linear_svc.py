@@ -186,7 +186,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     assert model.coef_ is before
 
 
-def test_invalid_input_is_refused_by_name() -> None:
+def test_invalid_input_is_rejected_by_name() -> None:
     X, y = standardised(load_iris)
     with pytest.raises(DataError, match=r"needs samples of at least 2 classes .* only one class: 0\.0"):
         LinearSVC().fit(X, np.zeros(150))
@@ -215,6 +215,6 @@ def test_probabilities_are_absent_and_coefficients_can_be_sparse() -> None:
     assert (model.coef_ == 0).any()
 
 
-def test_labels_of_several_types_are_refused_with_a_sentence() -> None:
+def test_labels_of_several_types_are_rejected_with_a_sentence() -> None:
     with pytest.raises(DataError, match=r"^Labels must be all strings or all numbers, but y holds int, str"):
         LinearSVC().fit([[0.0], [1.0], [2.0]], np.array(["a", 1, "a"], dtype=object))

@@ -85,7 +85,7 @@ def test_an_unfinished_fit_gives_a_warning_and_ctrl_c_keeps_the_best(monkeypatch
     assert not model.certificate_.holds
 
 
-def test_invalid_input_is_refused_by_name() -> None:
+def test_invalid_input_is_rejected_by_name() -> None:
     X, y = diabetes()
     with pytest.raises(DataError, match="epsilon must be 0 or a positive number, got -1"):
         LinearSVR(epsilon=-1.0).fit(X, y)

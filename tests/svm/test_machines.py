@@ -1,4 +1,4 @@
-"""Machines solved one after the other: stopped, left alone, or refused."""
+"""Machines solved one after the other: stopped, left alone, or rejected."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_callback_may_return_numpy_booleans() -> None:
     assert machines.worst.holds
 
 
-def test_a_kernel_that_overflows_is_refused() -> None:
+def test_a_kernel_that_overflows_is_rejected() -> None:
     rows = KernelRows.of_matrix(np.full((2, 2), np.inf))
     box = BoxProblem(rows, np.array([1.0, -1.0]), np.array([0.0, -1.0]), np.array([1.0, 0.0]))
     start = np.array([1.0, -1.0])

@@ -58,7 +58,7 @@ def test_an_infinite_price_allows_no_violation() -> None:
     assert ((2 * y - 1) * model.decision_function(X)).min() > 1 - 2e-3
 
 
-def test_a_negative_price_of_a_class_is_refused() -> None:
+def test_a_negative_price_of_a_class_is_rejected() -> None:
     X, y = XOR
     with pytest.raises(DataError, match="class_weight of class 0 is -1"):
         SVC(class_weight={0: -1.0}).fit(X, y)
@@ -70,7 +70,7 @@ def test_rows_of_weight_zero_have_price_zero_even_with_infinite_prices() -> None
     assert 0 not in y[model.support_]
 
 
-def test_weights_that_are_not_numbers_are_refused() -> None:
+def test_weights_that_are_not_numbers_are_rejected() -> None:
     X, y = two_moons(20)
     with pytest.raises(DataError, match="sample_weight must be numbers"):
         SVC().fit(X, y, sample_weight=["heavy"] * 20)
@@ -78,7 +78,7 @@ def test_weights_that_are_not_numbers_are_refused() -> None:
         SVC(class_weight={0: "heavy", 1: 1.0}).fit(X, y)
 
 
-def test_one_class_is_refused() -> None:
+def test_one_class_is_rejected() -> None:
     with pytest.raises(DataError, match=r"greater than one; got 1 class.*'a'"):
         SVC().fit([[1.0], [2.0]], ["a", "a"])
     X, y = load_iris(return_X_y=True)

@@ -408,7 +408,7 @@ def test_it_can_be_pickled_before_and_after_computing_probabilities() -> None:
 # Bad input.
 
 
-def test_invalid_parameters_are_refused() -> None:
+def test_invalid_parameters_are_rejected() -> None:
     X, y = XOR
     for options in ({"C": 0.0}, {"C": -1.0}, {"tol": 0.0}, {"kernel": "rfb"}, {"scaling": "median"}, {"gamma": "wide"}):
         with pytest.raises(ValueError, match=next(iter(options))):
@@ -436,7 +436,7 @@ def test_gaps_and_text_are_named() -> None:
         SVC().fit(pd.DataFrame({"a": ["red", "blue"]}), [0, 1])
 
 
-def test_invalid_kernel_matrices_are_refused() -> None:
+def test_invalid_kernel_matrices_are_rejected() -> None:
     with pytest.raises(DataError, match="square"):
         SVC(kernel="precomputed").fit(np.ones((2, 3)), [0, 1])
     with pytest.raises(AsymmetricKernelError, match="rows 0 and 1"):

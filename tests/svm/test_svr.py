@@ -212,7 +212,7 @@ def test_functions_and_matrices_agree_with_names() -> None:
     np.testing.assert_allclose(SVR(kernel="precomputed", tol=1e-6).fit(K, t).predict(K), expected, atol=1e-4)
 
 
-def test_invalid_input_is_refused_by_name() -> None:
+def test_invalid_input_is_rejected_by_name() -> None:
     X, t = waves(20)
     for options in ({"C": 0.0}, {"epsilon": -0.1}, {"gamma": -1.0}):
         with pytest.raises(ValueError, match=next(iter(options))):

@@ -45,14 +45,14 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, Exception | None, list[str]]:
 
 def assert_same_outcome(ours: Callable[[], Any], theirs: Callable[[], Any], *, digits: float = 0.0) -> bool:
     """The same matrix and the same warnings; or the same exception, whose sentence comes first. Whether it was that."""
-    X, refusal, warned = outcome(theirs)
-    our_X, our_refusal, our_warned = outcome(ours)
-    if refusal is not None:
-        assert isinstance(our_refusal, type(refusal)), (refusal, our_refusal)
-        assert str(our_refusal).startswith(str(refusal).rstrip(".")), (str(refusal), str(our_refusal))
+    X, rejection, warned = outcome(theirs)
+    our_X, our_rejection, our_warned = outcome(ours)
+    if rejection is not None:
+        assert isinstance(our_rejection, type(rejection)), (rejection, our_rejection)
+        assert str(our_rejection).startswith(str(rejection).rstrip(".")), (str(rejection), str(our_rejection))
         return True
-    if our_refusal is not None:
-        raise our_refusal
+    if our_rejection is not None:
+        raise our_rejection
     assert our_warned == warned
     assert_same_matrix(our_X, X, digits=digits)
     return False

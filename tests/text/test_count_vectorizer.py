@@ -200,10 +200,10 @@ VECTORIZERS = [CountVectorizer, TfidfVectorizer, HashingVectorizer]
 def test_values_that_are_not_strings_are_named(made: Any, stranger: Any, sentence: str) -> None:
     documents = ["one", "two", stranger, "four"]
     for call in (made().fit_transform, made().fit(["one two"]).transform):
-        with pytest.raises(TextError, match="Document 2 is") as refusal:
+        with pytest.raises(TextError, match="Document 2 is") as rejection:
             call(documents)
-        assert str(refusal.value).startswith(sentence)
-        assert isinstance(refusal.value, AttributeError | ValueError | TypeError)
+        assert str(rejection.value).startswith(sentence)
+        assert isinstance(rejection.value, AttributeError | ValueError | TypeError)
 
 
 @pytest.mark.parametrize("made", VECTORIZERS)
@@ -215,7 +215,7 @@ def test_missing_documents_of_columns_are_named(made: Any, column: Any) -> None:
         made().fit_transform(column)
 
 
-def test_numbers_without_lower_case_are_refused_by_the_pattern() -> None:
+def test_numbers_without_lower_case_are_rejected_by_the_pattern() -> None:
     with pytest.raises(TextError, match=r"^expected string or bytes-like object, got 'int'. Document 1 is 7"):
         CountVectorizer(lowercase=False).fit(["one", 7])
 
@@ -228,14 +228,14 @@ def test_bytes_of_another_encoding_are_named(made: Any) -> None:
 
 
 @pytest.mark.parametrize("made", VECTORIZERS)
-def test_a_string_is_refused_as_a_list_of_documents(made: Any) -> None:
+def test_a_string_is_rejected_as_a_list_of_documents(made: Any) -> None:
     with pytest.raises(ValueError, match=r"string object received. For one document, give a list"):
         made().fit_transform("one document")
 
 
 @pytest.mark.parametrize("made", VECTORIZERS)
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_a_frame_is_refused_as_a_column(made: Any, frame: Any) -> None:
+def test_a_frame_is_rejected_as_a_column(made: Any, frame: Any) -> None:
     table = frame({"text": ["one", "two"]})
     for call in (made().fit_transform, made().fit(["one two"]).transform):
         with pytest.raises(TextError, match=r"table of 1 column, text; give one column, X\['text'\]"):
@@ -243,7 +243,7 @@ def test_a_frame_is_refused_as_a_column(made: Any, frame: Any) -> None:
 
 
 @pytest.mark.parametrize("made", VECTORIZERS)
-def test_a_matrix_of_strings_is_refused_as_a_column(made: Any) -> None:
+def test_a_matrix_of_strings_is_rejected_as_a_column(made: Any) -> None:
     with pytest.raises(TextError, match=r"shape \(2, 1\); give one column, X\[:, 0\]"):
         made().fit_transform(np.array([["one"], ["two"]]))
     rows = made(analyzer=lambda row: row.tolist()).fit_transform(np.array([["one"], ["two"]]))
@@ -254,12 +254,12 @@ def test_errors_of_user_functions_are_passed_on() -> None:
     def analyze(document: Any) -> Any:
         return document["text"]
 
-    with pytest.raises(TypeError) as refusal:
+    with pytest.raises(TypeError) as rejection:
         CountVectorizer(analyzer=analyze).fit([5])
-    assert not isinstance(refusal.value, TextError)
+    assert not isinstance(rejection.value, TextError)
 
 
-def test_documents_without_terms_are_refused() -> None:
+def test_documents_without_terms_are_rejected() -> None:
     with pytest.raises(VocabularyError, match=r"^empty vocabulary; perhaps the documents only contain stop words"):
         CountVectorizer().fit(["a b c", ""])
     with pytest.raises(VocabularyError, match=r"^After pruning, no terms remain. .* in 1 of 2"):

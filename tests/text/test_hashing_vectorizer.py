@@ -49,7 +49,7 @@ def test_it_needs_no_fit_and_learns_nothing() -> None:
     assert_same_matrix(clone(vectorizer).transform(["the cat"]), X)
 
 
-def test_invalid_input_is_refused() -> None:
+def test_invalid_input_is_rejected() -> None:
     with pytest.raises(EmptyDataError, match=r"^Cannot vectorize empty sequence. Give at least one"):
         HashingVectorizer().transform([])
     with pytest.raises(DataError, match=r"^Samples can not be a single string"):

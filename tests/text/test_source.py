@@ -82,7 +82,7 @@ def test_ratios_of_classes_are_read_into_memory():
     np.testing.assert_allclose(found.toarray(), expected.toarray())
 
 
-def test_columns_that_are_not_text_are_refused():
+def test_columns_that_are_not_text_are_rejected():
     with pytest.raises(DataError, match="reads one column of text"):
         CountVectorizer().fit(MemorySource(pa.table({"a": ["x y"], "b": ["z"]})))
     with pytest.raises(VocabularyError, match="After pruning"):

@@ -123,7 +123,7 @@ def test_a_second_fit_forgets_the_weights_of_the_first() -> None:
     assert not hasattr(model.set_params(weighting="log-count-ratio").fit(COUNTS, LABELS), "idf_")
 
 
-def test_refusals_of_log_count_ratios() -> None:
+def test_rejections_of_log_count_ratios() -> None:
     ratio = TfidfTransformer(weighting="log-count-ratio")
     with pytest.raises(WeightingError, match=r"y is None.* give y to fit"):
         ratio.fit(COUNTS)
@@ -141,7 +141,7 @@ def test_refusals_of_log_count_ratios() -> None:
     ratio.partial_fit(COUNTS[:2], [1, 1]).transform(COUNTS)
 
 
-def test_refusals_of_merges_and_numbers() -> None:
+def test_rejections_of_merges_and_numbers() -> None:
     model = TfidfTransformer().fit(COUNTS)
     with pytest.raises(MergeError, match="same weighting"):
         model.merge(TfidfTransformer(weighting="bm25").fit(COUNTS))
@@ -158,7 +158,7 @@ def test_huge_counts_are_weighed_without_a_warning() -> None:
     np.testing.assert_array_equal(TfidfTransformer().fit_transform(counts).toarray(), 0.0)
 
 
-def test_documents_whose_length_overflows_are_refused_by_bm25() -> None:
+def test_documents_whose_length_overflows_are_rejected_by_bm25() -> None:
     largest = np.finfo(float).max
     for counts in ([[1.0, 2.0], [largest, largest]], [[largest, 0.0], [0.0, largest]]):
         with pytest.raises(DataError, match="add up to more than a float can hold"):

@@ -40,7 +40,7 @@ def test_a_class_absent_from_one_part() -> None:
     }
 
 
-def test_totals_of_other_columns_are_refused() -> None:
+def test_totals_of_other_columns_are_rejected() -> None:
     with pytest.raises(MergeError, match="2 columns into those of 1"):
         Totals(1, np.array([1]), 1.0).merge(Totals(1, np.array([1, 1]), 1.0))
 

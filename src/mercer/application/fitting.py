@@ -20,7 +20,7 @@ from mercer.data.coding import code_array, trim_labels
 from mercer.data.formats import NumberFormat, read_labels
 from mercer.data.infer import number_format
 from mercer.data.sources.base import Chunk, Source
-from mercer.data.storages.time_columns import refuse_clock_times
+from mercer.data.storages.time_columns import check_no_clock_times
 
 
 def fit_model(
@@ -35,7 +35,7 @@ def fit_model(
     prepared: PreparedModel | None = None,
 ) -> PreparedModel:
     """Fit the model of that name, or the `prepared` one, to a data frame."""
-    refuse_clock_times(X)
+    check_no_clock_times(X)
     if prepared is None:
         prepared = prepare_named(name, X, settings=settings)
     classes = is_classifier(prepared.model) or _predicts_classes(name, y)
@@ -49,7 +49,7 @@ def fit_model(
 
 def fit_to_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> PreparedModel:
     """Fit the model of that name to a source, in as many passes as it needs."""
-    refuse_clock_times(source.head().X)
+    check_no_clock_times(source.head().X)
     if not _is_classifier_name(name) and (form := number_format(source.head().y)) is not None:
         source = source.map(partial(_convert_target, form))
     prepared = prepare_for_source(name, source, settings=settings)

@@ -54,12 +54,12 @@ def add_decision(model: Any, *, costs: Any = None, priors: Any = None, trained_p
 
     labels = {str(label): label for label in np.asarray(getattr(model, "classes_", [])).tolist()}
     for name, shares in (("priors", priors), ("trained priors", trained_priors)):
-        _refuse_incomplete_priors(name, shares, labels)
+        _check_priors_complete(name, shares, labels)
     parameters = {"costs": costs, "priors": priors, "trained_priors": trained_priors}
     return Decision(model, **{name: _restore_labels(value, labels) for name, value in parameters.items()})
 
 
-def _refuse_incomplete_priors(name: str, shares: Any, labels: dict[str, Any]) -> None:
+def _check_priors_complete(name: str, shares: Any, labels: dict[str, Any]) -> None:
     """Raise if shares lack a class and do not sum to 1; a class with share 0 may be left out."""
     if not isinstance(shares, dict) or not all(isinstance(share, int | float) for share in shares.values()):
         return

@@ -151,8 +151,8 @@ def set_parameters(model: Any, settings: Mapping[str, Any]) -> None:
         model.set_params(**settings)
         if hasattr(model, "_parameter_constraints"):
             model._validate_params()
-    except ValueError as refusal:
-        raise DataError(" ".join(str(refusal).split())) from None
+    except ValueError as error:
+        raise DataError(" ".join(str(error).split())) from None
 
 
 def _prepare_for_columns(model: Any, training: TrainingTable, rows: Any) -> PreparedModel:
@@ -203,8 +203,8 @@ def _evaluate_call(call: ast.Call, text: str) -> Any:
         if name in model_names() and not values:
             return make_model(name, named)
         return callables[name](*values, **named)
-    except (TypeError, ValueError) as refusal:
-        raise DataError(f"{text!r} is not a model: {' '.join(str(refusal).split())}") from None
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{text!r} is not a model: {' '.join(str(error).split())}") from None
 
 
 def _evaluate(node: ast.expr, text: str) -> Any:

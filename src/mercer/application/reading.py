@@ -35,7 +35,7 @@ def columns_of(model: Any) -> list[str] | None:
     return names_read(reader) if named else None
 
 
-def refuse_other_table(model: Any, names: list[str], data: str) -> None:
+def check_table_columns(model: Any, names: list[str], data: str) -> None:
     """Raise if a table lacks columns that the fitted model reads."""
     wanted = columns_of(model) or []
     if not (absent := [name for name in wanted if name not in names]):
@@ -64,7 +64,7 @@ def _suggest_column(absent: list[str], names: list[str]) -> str:
     return close[1] if len(absent) == 1 else f"For {close[0]!r}: {close[1][0].lower()}{close[1][1:]}"
 
 
-def refuse_unknown(wanted: list[str], names: list[str]) -> None:
+def check_columns_exist(wanted: list[str], names: list[str]) -> None:
     """Raise if one of these names is not a column."""
     for name in wanted:
         if name not in names:

@@ -33,7 +33,7 @@ def check_announced_classes(classes: Any, known: Array | None) -> Array:
     return announced
 
 
-def refuse_new_classes(labels: Array, known: Array) -> None:
+def check_labels_announced(labels: Array, known: Array) -> None:
     """Raise if a batch has labels that were not announced."""
     if not (allowed := np.isin(labels, known)).all():
         raise DataError(
@@ -42,7 +42,7 @@ def refuse_new_classes(labels: Array, known: Array) -> None:
         )
 
 
-def refuse_labels_of_other_type(labels: Array, known: Array) -> None:
+def check_label_types(labels: Array, known: Array) -> None:
     """Raise if some labels are text and others numbers: together all would be text, and class 1 would become '1'."""
     # compare the labels, not the types of arrays: an array of objects may hold either
     label, learnt = labels.tolist()[0], known.tolist()[0]
@@ -53,7 +53,7 @@ def refuse_labels_of_other_type(labels: Array, known: Array) -> None:
         )
 
 
-def refuse_other_class(mine: Any, other: Any) -> None:
+def check_same_class(mine: Any, other: Any) -> None:
     """Raise if two models to be merged are of different classes."""
     if type(other) is not type(mine):
         raise MergeError(
@@ -62,7 +62,7 @@ def refuse_other_class(mine: Any, other: Any) -> None:
         )
 
 
-def refuse_other_parameters(mine: Any, other: Any) -> None:
+def check_same_parameters(mine: Any, other: Any) -> None:
     """Raise if two models to be merged have different parameters, so that their statistics have different meanings."""
     ours, theirs = mine.get_params(deep=False), other.get_params(deep=False)
     for name in ours:
@@ -86,9 +86,9 @@ def is_same_value(a: Any, b: Any) -> bool:
     return a is b or bool(np.all(a == b))
 
 
-def refuse_other_columns(mine: Any, other: Any) -> None:
+def check_same_columns(mine: Any, other: Any) -> None:
     """Raise if two models to be merged are of different classes or have different columns."""
-    refuse_other_class(mine, other)
+    check_same_class(mine, other)
     check_is_fitted(other)
     names, others = column_names(mine), column_names(other)
     if names != others:
@@ -98,9 +98,9 @@ def refuse_other_columns(mine: Any, other: Any) -> None:
         )
 
 
-def refuse_incompatible(mine: Any, other: Any, *, may_grow: bool) -> None:
+def check_mergeable(mine: Any, other: Any, *, may_grow: bool) -> None:
     """Raise if two models differ in type, columns or classes; if classes `may_grow`, one common class is enough."""
-    refuse_other_columns(mine, other)
+    check_same_columns(mine, other)
     same = np.isin(other.classes_, mine.classes_)
     if not (same.any() if may_grow else np.array_equal(mine.classes_, other.classes_)):
         raise MergeError(

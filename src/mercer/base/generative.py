@@ -22,9 +22,9 @@ from mercer._threads import ordered_map, row_blocks, thread_count
 from mercer._typing import Array
 from mercer.base.agreement import (
     check_announced_classes,
-    refuse_incompatible,
-    refuse_labels_of_other_type,
-    refuse_new_classes,
+    check_label_types,
+    check_labels_announced,
+    check_mergeable,
     warn_of_lost_digits,
 )
 from mercer.base.linear import accuracy
@@ -32,6 +32,8 @@ from mercer.base.posterior import log, log_evidence, log_posterior, most_probabl
 from mercer.base.sources import fit_in_one_pass, fits_sources
 from mercer.base.validation import (
     Plan,
+    check_has_target,
+    check_no_infinity,
     check_rows,
     check_tensor,
     check_tensor_weight,
@@ -39,8 +41,6 @@ from mercer.base.validation import (
     column_names,
     decode_labels,
     encode_tensor_labels,
-    refuse_infinite,
-    refuse_no_target,
     restore_on_failure,
     tensor_plan,
 )
@@ -94,9 +94,9 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Return the `_block` of training rows; raise for values that the model cannot have produced."""
         return self._block(X, rows)
 
-    def _refuse_values(self, X: Any) -> None:
+    def _check_finite_values(self, X: Any) -> None:
         """Raise an error that names the value because of which a result is not finite, if there is one."""
-        refuse_infinite(X, column_names(self), estimator=type(self).__name__, missing=self._accepts_missing)
+        check_no_infinity(X, column_names(self), estimator=type(self).__name__, missing=self._accepts_missing)
 
     def _reconcile(self, mine: ByClass, theirs: ByClass) -> tuple[ByClass, ByClass]:
         """Return two statistics of this model in a common form, in which they can be combined."""
@@ -159,9 +159,9 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             known = self._announced_classes(classes, first)
             batch = self._summarise(X, y, sample_weight, reset=first)
             if known is not None:
-                refuse_new_classes(batch.labels, known)
+                check_labels_announced(batch.labels, known)
             elif not first:
-                refuse_labels_of_other_type(batch.labels, self.classes_)
+                check_label_types(batch.labels, self.classes_)
             before = batch.empty().align(known) if first and known is not None else getattr(self, "statistic_", None)
             self._store(batch if before is None else ByClass.merge(*self._reconcile(before, batch)))
         return self
@@ -180,7 +180,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             The model itself.
         """
         check_is_fitted(self)
-        self._refuse_incompatible(other)
+        self._check_mergeable(other)
         with restore_on_failure(self):
             self._store(ByClass.merge(*self._reconcile(self.statistic_, other.statistic_)))
         return self
@@ -216,19 +216,19 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> ByClass:
         """Return the statistic of these rows alone."""
-        refuse_no_target(self, y, "class")
+        check_has_target(self, y, "class")
         X, y = self._check_X(X, y, reset=reset)
         weight = check_weight(sample_weight, y, forgets=True, part=self._is_partial)
         labels, codes = encode_labels(y)
         source = RowBlocks(lambda rows: self._training_block(X, rows), codes, weight, self._block_rows(X, len(labels)))
         statistic = reduce(self._zero(labels, X), source)
-        self._refuse_overflow(statistic, X)
+        self._check_overflow(statistic, X)
         self.plan_ = Plan(self._path(), str(getattr(X, "dtype", "mixed")), len(source.blocks()), thread_count())
         return statistic
 
-    def _refuse_overflow(self, statistic: ByClass, X: Any) -> None:
+    def _check_overflow(self, statistic: ByClass, X: Any) -> None:
         if not statistic.finite:
-            self._refuse_values(X)
+            self._check_finite_values(X)
             raise NonFiniteError(SUMS_TOO_LARGE)
 
     def _block_rows(self, X: Any, n_classes: int) -> int:
@@ -267,9 +267,9 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._classes_fixed = True
         return announced
 
-    def _refuse_incompatible(self, other: Any) -> None:
+    def _check_mergeable(self, other: Any) -> None:
         """Raise an error unless `other` can be merged into this model."""
-        refuse_incompatible(self, other, may_grow=self._classes_may_grow and not self._classes_fixed)
+        check_mergeable(self, other, may_grow=self._classes_may_grow and not self._classes_fixed)
 
     # Predicting.
 
@@ -374,9 +374,9 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _raise_for_rows(self, X: Any, rows: slice) -> None:
         """Raise an error that names the bad value in some rows, if there is one, by its row in X."""
         try:
-            self._refuse_values(X[rows])
+            self._check_finite_values(X[rows])
         except DataError:
-            self._refuse_values(X)
+            self._check_finite_values(X)
             raise
 
     def _log_prior(self) -> Array:
@@ -532,13 +532,13 @@ class TensorClassifier(StatisticClassifier):
     def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> ByClass:
         if not is_tensor(X):
             return super()._summarise(X, y, sample_weight, reset=reset)
-        refuse_no_target(self, y, "class")
+        check_has_target(self, y, "class")
         X = check_tensor(self, X, reset=reset)
         labels, codes = encode_tensor_labels(y, X)
         weight = check_tensor_weight(sample_weight, X)
         source = RowBlocks(lambda rows: self._training_block(X, rows), codes, weight, self._chunk_rows(X, len(labels)))
         statistic = device.reduce(self._zero(labels, X), source)
-        self._refuse_overflow(statistic, X)
+        self._check_overflow(statistic, X)
         self.plan_ = tensor_plan(self._path(), X, blocks=len(source.blocks()))
         return statistic
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mercer._errors import AsymmetricKernelError, DataError, KernelShapeError, NonFiniteError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._stored import any_rows, integers, optional, reals, stored
 from mercer._threads import row_blocks
 from mercer._typing import Array
@@ -110,19 +110,19 @@ def matrix_of_function(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> A
             f"{_name(function)} gave an array of shape {shape} for {wanted[0]} and {wanted[1]} rows, where a kernel "
             f"gives {wanted}; let it return k(x, z) for every pair."
         )
-    refuse_spoilt_matrix(matrix, _name(function))
+    check_finite_matrix(matrix, _name(function))
     return matrix
 
 
 def whole_matrix(function: Callable[[Any, Any], Any], X: Any) -> Array | None:
     """Return function(X, X), or None if the function seems to take two rows instead of two sets, as in scikit-learn."""
-    refuse_beyond_memory(8.0 * count(X) ** 2, f"a kernel matrix of {count(X)} rows", "use a Kernel such as RBF")
+    check_memory(8.0 * count(X) ** 2, f"a kernel matrix of {count(X)} rows", "use a Kernel such as RBF")
     try:
         matrix = _as_matrix(function(X, X), count(X), count(X))
     except Exception:  # a function of two rows may raise anything for sets
         return None
     if matrix is not None:
-        refuse_no_kernel_matrix(matrix, _name(function))
+        check_kernel_matrix(matrix, _name(function))
     return matrix
 
 
@@ -132,7 +132,7 @@ def _as_matrix(values: Any, n: int, m: int) -> Array | None:
     return np.ascontiguousarray(values, dtype=float) if values.shape == (n, m) else None
 
 
-def refuse_spoilt_matrix(matrix: Array, name: str) -> None:
+def check_finite_matrix(matrix: Array, name: str) -> None:
     """Raise an error that names the first entry that is not finite, if there is one."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(matrix.sum()):
@@ -142,14 +142,14 @@ def refuse_spoilt_matrix(matrix: Array, name: str) -> None:
         raise NonFiniteError(f"{name} is {matrix[i, j]} for the rows {i} and {j}; a kernel is finite everywhere.")
 
 
-def refuse_no_kernel_matrix(K: Array, name: str) -> None:
+def check_kernel_matrix(K: Array, name: str) -> None:
     """Raise if K is not square, finite and symmetric; the error names the pair of rows."""
     if K.shape[0] != K.shape[1]:
         raise DataError(
             f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix. Give k(X, X) "
             "of the rows of the fit, or another kernel and X itself."
         )
-    refuse_spoilt_matrix(K, name)
+    check_finite_matrix(K, name)
     size = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
     blocks = row_blocks(len(K), SYMMETRY_TILE_SIDE)
     for rows in blocks:

@@ -14,13 +14,13 @@ from mercer._typing import Array
 from mercer.base.kernel_choice import ROWS_FOR_MEDIAN, sample_row_numbers
 from mercer.base.validation import (
     Plan,
+    check_finite,
     check_rows,
+    check_same_device,
     check_tensor,
     check_weight,
     fetch_rows,
     fetch_tensor,
-    refuse_not_finite,
-    refuse_other_device,
     tensor_plan,
 )
 from mercer.kernels import FromFunction, Kernel, check_positive_definite
@@ -38,7 +38,7 @@ def check_tensor_rows(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) ->
             "X.cpu().numpy()."
         )
     X = check_tensor(estimator, X, reset=reset)
-    refuse_not_finite(estimator, X)
+    check_finite(estimator, X)
     return X
 
 
@@ -56,7 +56,7 @@ def rows_for_gamma(X: Any, gamma: Any) -> Any:
 def fetch_row_values(values: Any, X: Any, name: str) -> Any:
     """Return responses, weights or offsets in main memory; raise if they are a tensor on another device than X."""
     if is_tensor(X):
-        refuse_other_device(values, X, name)
+        check_same_device(values, X, name)
     return fetch_tensor(values)
 
 
@@ -84,7 +84,7 @@ def kernel_plan(path: str, X: Any, *, exact: bool) -> Plan:
     return tensor_plan(path, X, exact=exact) if is_tensor(X) else Plan(path, "float64", 1, thread_count(), exact)
 
 
-def refuse_no_kernel(kernel: Kernel, X: Any) -> None:
+def check_semidefinite(kernel: Kernel, X: Any) -> None:
     """Raise if a kernel gives no reason why it is positive definite, and some rows prove the contrary."""
     if kernel.reason is None:
         n = count(X)
@@ -109,7 +109,7 @@ def check_kernel_rows(estimator: Any, kernel: Kernel, X: Any, y: Any = None, *, 
             )
         return things if y is None else (things, check_responses(y, things, several=several))
     checked = check_rows(estimator, X, y, reset=reset, dtype=[np.float64, np.float32], **options)
-    refuse_not_finite(estimator, checked if y is None else checked[0])
+    check_finite(estimator, checked if y is None else checked[0])
     return checked
 
 

@@ -17,7 +17,7 @@ from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
 from mercer.base.posterior import log_posterior, posterior
-from mercer.base.validation import best_class, check_rows, check_tensor, fetch_tensor, is_sparse, refuse_not_finite
+from mercer.base.validation import best_class, check_finite, check_rows, check_tensor, fetch_tensor, is_sparse
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.matrices import Encoded
 
@@ -40,7 +40,7 @@ def tensor_scores(estimator: Any, X: Any, coefficients: Array, intercept: Any) -
 
     in_chunks(len(X), tile_size(X) // X.shape[1], work, "rows in the precision of the coefficients")
     if not bool(scores.isfinite().all()):
-        refuse_not_finite(estimator, X)
+        check_finite(estimator, X)
     return scores
 
 
@@ -72,7 +72,7 @@ def linear_predictor(estimator: Any, X: Any) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):  # the cause is found below
         predicted = _times(X, coefficients.T) + intercept
     if not np.isfinite(predicted).all():
-        refuse_not_finite(estimator, X)
+        check_finite(estimator, X)
     return np.asarray(predicted)
 
 
@@ -239,7 +239,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             with np.errstate(invalid="ignore", over="ignore"):  # the cause is found below
                 scores = X[rows] @ coefficients + (self.intercept_ if k > 1 else np.ravel(self.intercept_)[0])
             if not np.isfinite(scores).all():
-                refuse_not_finite(self, X)
+                check_finite(self, X)
             out[rows] = finish(np.asarray(scores))
 
         held = X.nbytes // 8 if isinstance(X, Encoded) else X.nnz if is_sparse(X) else n * X.shape[1]

@@ -28,7 +28,7 @@ from mercer.stats.base import as_block
 
 def require_complete(block: Any) -> Any:
     """Return the block; raise if a value is missing."""
-    _refuse_missing(np.isnan(block.data if is_sparse(block) else block))
+    _check_missing(np.isnan(block.data if is_sparse(block) else block))
     return block
 
 
@@ -127,14 +127,14 @@ class ObservedColumns:
     def __call__(self, block: Any) -> Array:
         x = as_block(block)[:, self.columns].astype(float)
         missing = np.isnan(x)
-        _refuse_missing(missing[:, ~self.gaps])
+        _check_missing(missing[:, ~self.gaps])
         features = self.features(x)
         per_column = features.shape[1] // max(1, x.shape[1])
         observed = np.where(np.repeat(missing, per_column, axis=1), 0.0, features)
         return np.hstack([observed, missing[:, self.gaps].astype(float)])
 
 
-def _refuse_missing(missing: Array) -> None:
+def _check_missing(missing: Array) -> None:
     if missing.any():
         raise NonFiniteError(
             "the linear form has no term for this missing value: none was missing in its column when the model was "

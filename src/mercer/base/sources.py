@@ -24,14 +24,14 @@ from mercer._errors import DataError, NonFiniteError, SupportError
 from mercer._stored import flags, floats, part_of, stored
 from mercer._threads import thread_count
 from mercer._typing import Array
-from mercer.base.agreement import refuse_labels_of_other_type
+from mercer.base.agreement import check_label_types
 from mercer.base.validation import (
     NO_WEIGHT,
     Plan,
     adopt_columns,
+    check_finite,
+    check_has_target,
     is_sparse,
-    refuse_no_target,
-    refuse_not_finite,
     restore_on_failure,
 )
 from mercer.data.frame_like import frame_like
@@ -60,7 +60,7 @@ def reader_of(model: Any) -> Any:
     return reader
 
 
-def refuse_offset(model: Any, first: Chunk) -> None:
+def check_no_offset(model: Any, first: Chunk) -> None:
     """Raise if a source has offsets, for models that take none."""
     if first.offset is not None:
         raise DataError(
@@ -80,7 +80,7 @@ def locate_bad_values(source: Source, reader: Any, check: ChunkCheck) -> Iterato
             for chunk in piece.chunks([]):
                 place = f"In {piece.name}" + f", counting from its row {before}" * bool(before)
                 try:
-                    refuse_not_finite(reader, check(reader, chunk))
+                    check_finite(reader, check(reader, chunk))
                 except (NonFiniteError, SupportError) as error:
                     raise type(error)(f"{place}: {error}") from None
                 before += chunk.n_rows
@@ -154,8 +154,8 @@ def fit_in_one_pass(model: Any, source: Source) -> None:
     The first rows determine the columns.
     """
     opened, first = clone(model), source.head()
-    refuse_no_target(opened, first.y, "class")
-    refuse_offset(model, first)
+    check_has_target(opened, first.y, "class")
+    check_no_offset(model, first)
     opened._check_X(first.X, first.y, reset=True)
     opened._is_partial = True
     statistic = fold(functools.partial(_summary, opened), source, functools.partial(_merged, opened))
@@ -175,7 +175,7 @@ def _summary(opened: Any, chunk: Chunk) -> ByClass:
 
 
 def _merged(opened: Any, mine: ByClass, theirs: ByClass) -> ByClass:
-    refuse_labels_of_other_type(theirs.labels, mine.labels)
+    check_label_types(theirs.labels, mine.labels)
     mine, theirs = opened._reconcile(mine, theirs)
     return mine.merge(theirs)
 

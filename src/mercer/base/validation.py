@@ -2,7 +2,7 @@
 
 Rows come as arrays, sparse matrices, data frames, `Encoded` rows, or tensors of torch. `check_rows` and `check_table`
 read all but tensors, `check_tensor` reads these. None of them passes over the values: statistics and solvers find NaN
-and infinity in their results, and call `refuse_not_finite` and its relatives to name the value.
+and infinity in their results, and call `check_finite` and its relatives to name the value.
 
 A model fitted to tensors is the same model: its attributes are small arrays in main memory, so that it predicts arrays
 and tensors on any device, and is saved like any other. Computations with rows stay on the device of the rows, and
@@ -213,7 +213,7 @@ def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: boo
             raise
         raise better from None
     if numeric and getattr(y, "dtype", "O") == "O":  # None is missing, too, but scikit-learn does not detect it
-        refuse_spoilt_target(y, numeric=True)
+        check_target(y, numeric=True)
     return taken
 
 
@@ -285,7 +285,7 @@ def _to_numbers(X: Any) -> Any:
 def _read_table(estimator: Any, X: Any, *, reset: bool, dates: bool = False) -> Table:
     """Return X as a table with rows and columns, whose names are those of the fit."""
     table = Table.of(X, dates=dates)
-    _refuse_empty((table.n_rows, table.n_columns), type(estimator).__name__)
+    _check_not_empty((table.n_rows, table.n_columns), type(estimator).__name__)
     try:
         validate_data(estimator, table.native if dates else X, reset=reset, skip_check_array=True)
     except ValueError as mismatch:
@@ -315,7 +315,7 @@ def _explain_error(error: Exception, X: Any, y: Any, *, estimator: str, numeric:
         if y is not None and sentence.startswith(
             ("Input y contains", "Input contains NaN", "boolean value of NA is ambiguous")
         ):
-            refuse_spoilt_target(y, numeric=numeric)
+            check_target(y, numeric=numeric)
         if sentence.startswith(("could not convert string to float", "dtype='numeric' is not compatible")):
             return _explain_text(sentence, X, y, estimator, numeric=numeric)
         # dates, lists, and names that occur twice, for which tables have better messages
@@ -393,7 +393,7 @@ def _check_encoded_table(estimator: Any, X: Encoded, *, reset: bool, codes: bool
     return table if X.given_names is None else replace(table, column_names=tuple(X.given_names), named=True)
 
 
-def _refuse_empty(shape: tuple[int, ...], estimator: str) -> None:
+def _check_not_empty(shape: tuple[int, ...], estimator: str) -> None:
     """Raise an error in the words of scikit-learn if there are no rows or no columns."""
     for size, what in zip(shape, ("sample(s)", "feature(s)"), strict=True):
         if not size:
@@ -406,7 +406,7 @@ def _refuse_empty(shape: tuple[int, ...], estimator: str) -> None:
 def _check_encoded_columns(estimator: Any, X: Encoded, *, reset: bool) -> None:
     """Store the number and the names of the columns if `reset`, else compare them with those of the fit."""
     name = type(estimator).__name__
-    _refuse_empty(X.shape, name)
+    _check_not_empty(X.shape, name)
     if reset:
         estimator.n_features_in_ = X.shape[1]
         estimator.__dict__.pop("feature_names_in_", None)
@@ -438,7 +438,7 @@ def _check_encoded_columns(estimator: Any, X: Encoded, *, reset: bool) -> None:
 def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return rows as a matrix of float32 or float64 on their device, and store the number of columns if `reset`.
 
-    The values are not checked here; see `refuse_not_finite`.
+    The values are not checked here; see `check_finite`.
     """
     import torch
 
@@ -450,7 +450,7 @@ def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"Expected 2D array, got {X.ndim}D array instead: X has the shape {tuple(X.shape)}. Give X.reshape(-1, 1) "
             "if there is one column, and X.reshape(1, -1) if there is one row."
         )
-    _refuse_empty(X.shape, name)
+    _check_not_empty(X.shape, name)
     if reset:
         estimator.n_features_in_ = int(X.shape[1])
         estimator.__dict__.pop("feature_names_in_", None)
@@ -469,7 +469,7 @@ def working_dtype(X: Any) -> Any:
     return torch.float32 if X.dtype.is_floating_point else torch.float64
 
 
-def refuse_other_device(values: Any, X: Any, name: str) -> None:
+def check_same_device(values: Any, X: Any, name: str) -> None:
     """Raise if `values` are a tensor on another device than X; arrays and lists can be moved there."""
     if is_tensor(values) and values.device != X.device:
         raise DeviceError(
@@ -480,7 +480,7 @@ def refuse_other_device(values: Any, X: Any, name: str) -> None:
 
 def align_with_rows(values: Any, X: Any, name: str, *, dtype: Any = None) -> Any:
     """Return targets or weights, one for each row, on the device of X and of its type or the `dtype` given."""
-    refuse_other_device(values, X, name)
+    check_same_device(values, X, name)
     if is_tensor(values):
         values = values.detach()
     else:
@@ -503,7 +503,7 @@ def encode_tensor_labels(y: Any, X: Any) -> tuple[Array, Any]:
     """Return the sorted classes in main memory, and the number of each row's class on the device of X."""
     import torch
 
-    refuse_other_device(y, X, "y")
+    check_same_device(y, X, "y")
     if is_tensor(y):
         distinct, codes = _distinct_labels(y)
         classes = encode_labels(to_numpy(distinct))[0]  # raises where labels are not classes
@@ -634,7 +634,7 @@ def weight_in_fold(train: Array, n: int, weight: Array | None) -> Array:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def refuse_no_target(estimator: Any, y: Any, what: str = "target") -> None:
+def check_has_target(estimator: Any, y: Any, what: str = "target") -> None:
     """Raise if y is None; `what` is what y has for every row."""
     if y is None:
         raise DataError(
@@ -643,7 +643,7 @@ def refuse_no_target(estimator: Any, y: Any, what: str = "target") -> None:
         )
 
 
-def refuse_one_class(classes: Array, advice: str = "") -> None:
+def check_two_classes(classes: Array, advice: str = "") -> None:
     """Raise if there are fewer than two classes."""
     if len(classes) < 2:
         raise DataError(
@@ -652,8 +652,8 @@ def refuse_one_class(classes: Array, advice: str = "") -> None:
         )
 
 
-def refuse_one_class_of_solver(classes: Array) -> None:
-    """Raise as `refuse_one_class`, in the words of liblinear and of scikit-learn's solvers of logistic regression."""
+def check_two_classes_of_solver(classes: Array) -> None:
+    """Raise as `check_two_classes`, in the words of liblinear and of scikit-learn's solvers of logistic regression."""
     if len(classes) < 2:
         raise DataError(
             "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
@@ -671,7 +671,7 @@ def warn_of_many_classes(classes: Array, rows: int) -> None:
         )
 
 
-def refuse_spoilt_target(y: Any, *, numeric: bool) -> None:
+def check_target(y: Any, *, numeric: bool) -> None:
     """Raise an error that names the first row of y that is missing or infinite, if there is one."""
     if not numeric:
         encode_labels(y)
@@ -698,13 +698,13 @@ def check_finite_targets(y: Any) -> Array:
     return numbers
 
 
-def refuse_no_alphas(alphas: Any) -> None:
+def check_alphas(alphas: Any) -> None:
     """Raise if there are no strengths of the penalty to choose from."""
     if not len(alphas):
         raise PenaltyError("alphas is empty; give at least one strength of the penalty to choose from.")
 
 
-def refuse_spoilt_start(*coefficients: Any) -> None:
+def check_start(*coefficients: Any) -> None:
     """Raise if initial coefficients hold NaN or infinity: no step leads away from them."""
     if not all(np.isfinite(each).all() for each in coefficients):
         raise NonFiniteError(
@@ -720,13 +720,13 @@ def refuse_spoilt_start(*coefficients: Any) -> None:
 ENTRIES_PER_SUM = 1 << 20
 
 
-def refuse_not_finite(estimator: Any, X: Any) -> None:
+def check_finite(estimator: Any, X: Any) -> None:
     """Raise an error that names the first value of an array or tensor that is not finite, if there is one."""
     if has_finite_sum(X):
         return
     names = column_names(estimator)
     if not is_tensor(X):
-        refuse_non_finite(X, names, type(estimator).__name__)
+        check_finite_entries(X, names, type(estimator).__name__)
     elif (found := find_first(X, lambda values: ~np.isfinite(values))) is not None:
         row, column, value = found
         raise NonFiniteError(
@@ -752,9 +752,9 @@ def has_finite_sum(X: Any, *, entries_per_sum: int = ENTRIES_PER_SUM) -> bool:
         return bool(np.isfinite(sum(ordered_map(lambda rows: values[rows].sum(dtype=np.float64), parts))))
 
 
-def refuse_non_finite(X: Any, names: list[str], estimator: str) -> None:
+def check_finite_entries(X: Any, names: list[str], estimator: str) -> None:
     """Raise an error that names the first value of X that is not finite, if there is one."""
-    refuse_where(
+    raise_if_any(
         lambda values: ~np.isfinite(values),
         X,
         names,
@@ -763,9 +763,9 @@ def refuse_non_finite(X: Any, names: list[str], estimator: str) -> None:
     )
 
 
-def refuse_infinite(X: Any, names: list[str], *, estimator: str, missing: bool = True) -> None:
+def check_no_infinity(X: Any, names: list[str], *, estimator: str, missing: bool = True) -> None:
     """Raise an error that names the first value that is infinite or, where `missing` is False, NaN."""
-    refuse_where(
+    raise_if_any(
         np.isinf if missing else lambda values: ~np.isfinite(values),
         X,
         names,
@@ -775,7 +775,7 @@ def refuse_infinite(X: Any, names: list[str], *, estimator: str, missing: bool =
     )
 
 
-def refuse_where(bad: Callable[[Array], Array], X: Any, names: list[str], *, gaps: str, unknown: str = "") -> None:
+def raise_if_any(bad: Callable[[Array], Array], X: Any, names: list[str], *, gaps: str, unknown: str = "") -> None:
     """Raise an error that names the first NaN or infinity that is `bad`, if there is one.
 
     `gaps` is the advice for NaN, `unknown` what may replace an infinity beside a number.
@@ -793,7 +793,7 @@ def refuse_where(bad: Callable[[Array], Array], X: Any, names: list[str], *, gap
     )
 
 
-def refuse_negative(X: Any, names: list[str], *, estimator: str, expected: str) -> None:
+def check_non_negative(X: Any, names: list[str], *, estimator: str, expected: str) -> None:
     """Raise an error that names the first negative value, if there is one, and what was `expected`."""
     found = find_first(X, lambda values: values < 0)
     if found is not None:
@@ -825,7 +825,7 @@ def find_first(X: Any, bad: Callable[[Array], Array]) -> tuple[int, int, Any] | 
     return (int(found[0, 0]), int(found[0, 1]), values[tuple(found[0])]) if len(found) else None
 
 
-def refuse_unrepresentable(coef: Array, names: list[str]) -> None:
+def check_coefficients(coef: Array, names: list[str]) -> None:
     """Raise if a coefficient overflows float64 because its column is too small."""
     if not (finite := np.isfinite(coef).all(axis=0)).all():
         column = int(np.argmin(finite))
@@ -835,7 +835,7 @@ def refuse_unrepresentable(coef: Array, names: list[str]) -> None:
         )
 
 
-def refuse_too_wide(spread: Array, names: Sequence[str]) -> None:
+def check_spread(spread: Array, names: Sequence[str]) -> None:
     """Raise if the spread of a column, one number each, overflows float64."""
     if (wide := np.flatnonzero(~np.isfinite(spread))).size:
         raise DegenerateDataError(

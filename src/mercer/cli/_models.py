@@ -42,11 +42,11 @@ def load_fitted(path: str, *, predicts: bool = True) -> Any:
 def open_rows(model: Any, data: str, reading: Reading, keep: Sequence[str] = ()) -> TableReader:
     """Open a table whose columns are read as in the fit of the model; those of `keep` are read as written."""
     from mercer.application.datasets import open_data
-    from mercer.application.reading import column_types, columns_of, levels_of, refuse_other_table
+    from mercer.application.reading import check_table_columns, column_types, columns_of, levels_of
 
     rows = open_data(data, reading)
     names = rows.names_among([*(columns_of(model) or ()), *keep])
-    refuse_other_table(model, names, data)
+    check_table_columns(model, names, data)
     kept: dict[str, Held] = dict.fromkeys(keep, "verbatim")
     held = kept | column_types(model) | dict(reading.held)
     held = {name: what for name, what in held.items() if name in names}
@@ -118,7 +118,7 @@ def parse_row(model: Any, text: str) -> tuple[Any, list[str]]:
     """Return the row of a JSON object as the model reads it, and the columns that the object leaves out."""
     import json
 
-    from mercer.application.reading import refuse_unknown
+    from mercer.application.reading import check_columns_exist
     from mercer.serve.errors import RequestError
     from mercer.serve.inputs import Inputs
     from mercer.serve.rows import make_table
@@ -128,7 +128,7 @@ def parse_row(model: Any, text: str) -> tuple[Any, list[str]]:
     except (ValueError, RecursionError) as failure:
         raise DataError(f'{text!r:.60} is not JSON: {failure}. Write e.g. \'{{"age": 63, "sex": "male"}}\'.') from None
     inputs = Inputs.of(model)
-    refuse_unknown(list(row), inputs.names)
+    check_columns_exist(list(row), inputs.names)
     absent = [each.name for each in inputs if each.required and each.name not in row]
     try:
         return make_table([dict.fromkeys(inputs.names) | row], inputs), absent

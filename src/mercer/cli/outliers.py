@@ -121,10 +121,10 @@ def _select_common(table: Any, usual: Any, paths: tuple[str, str]) -> tuple[Any,
 
 
 def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
-    from mercer.application.reading import refuse_unknown
+    from mercer.application.reading import check_columns_exist
     from mercer.report import Field, Grid
 
-    refuse_unknown(keep, frame.column_names)
+    check_columns_exist(keep, frame.column_names)
     if twice := [name for name in keep if name in RESULT_COLUMNS]:
         raise DataError(f"Column {twice[0]!r} of --keep has the name of a result. Rename it in the data.")
     fields = [

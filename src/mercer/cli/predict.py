@@ -114,12 +114,12 @@ def _predict_blocks(
 ) -> Iterator[Any]:
     """Yield blocks of predictions, with the columns to keep."""
     from mercer.application.predicting import predict_columns
-    from mercer.application.reading import refuse_unknown
+    from mercer.application.reading import check_columns_exist
     from mercer.cli._models import read_parts, unseen_level_notes
     from mercer.cli._printing import remark
     from mercer.data.writers import append_columns
 
-    refuse_unknown(keep, rows.names_among(keep))
+    check_columns_exist(keep, rows.names_among(keep))
     n_rows, new_level_notes = 0, unseen_level_notes(model)
     for part, X in read_parts(model, rows, keep):
         if not part.frame.num_rows:

@@ -21,7 +21,7 @@ from mercer.comparison._entrants import Entrant, ModelSelection, select_suitable
 from mercer.comparison._named_models import REFERENCE_MARK, find_listed
 from mercer.comparison.pairs import innermost
 from mercer.data import Schema, Table
-from mercer.data.storages.time_columns import refuse_clock_times
+from mercer.data.storages.time_columns import check_no_clock_times
 
 
 def fit_named(
@@ -44,7 +44,7 @@ def fit_named(
     """
     wrappers: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal, "seed": seed}
     settings = dict(settings or {})
-    refuse_clock_times(X)
+    check_no_clock_times(X)
     table = Table.of(X, dates=True)
     tasks = _possible_tasks(y, table, task)
     known = model_names()

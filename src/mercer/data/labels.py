@@ -35,7 +35,7 @@ def encode_labels(y: Any) -> tuple[Array, Array]:
             "without a label."
         )
     if coded.labels.dtype.kind == "f":
-        _refuse_continuous(coded)
+        _check_not_continuous(coded)
     return _sort_labels(coded, y.dtype)
 
 
@@ -92,7 +92,7 @@ def _code_by_sorting(y: Array) -> Coded:
     return Coded(codes, labels)
 
 
-def _refuse_continuous(coded: Coded) -> None:
+def _check_not_continuous(coded: Coded) -> None:
     labels = coded.labels
     if (infinite := np.isinf(labels)).any():
         raise NonFiniteError(

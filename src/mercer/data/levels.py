@@ -23,7 +23,7 @@ MAX_BUCKETS = 2**31 - 2
 #: code of values without a column
 ZEROS = -1
 #: code of values that are not allowed
-REFUSED = -2
+RAISES = -2
 #: name of the level of rare values
 INFREQUENT_LEVEL = "infrequent"
 #: name of the level of missing values
@@ -122,7 +122,7 @@ class Levels:
     own_missing: bool
     #: whether rare values have a level
     pooled: bool
-    #: codes of missing values and of unknown values: a level, `ZEROS` or `REFUSED`
+    #: codes of missing values and of unknown values: a level, `ZEROS` or `RAISES`
     missing: int
     unseen: int
     #: whether the first of all levels has no column
@@ -169,8 +169,8 @@ class Levels:
         own_missing, pooled = with_missing and not rare[-1], bool(rare.any())
         kept = tuple(label for label, is_rare in zip(labels, rare, strict=False) if not is_rare)
         pool = len(kept) + own_missing if pooled else ZEROS
-        unseen = {"pool": pool, "ignore": ZEROS, "error": REFUSED}[handle_unknown]
-        of_missing = {"zeros": ZEROS, "error": REFUSED, "level": pool if with_missing else unseen}[missing]
+        unseen = {"pool": pool, "ignore": ZEROS, "error": RAISES}[handle_unknown]
+        of_missing = {"zeros": ZEROS, "error": RAISES, "level": pool if with_missing else unseen}[missing]
         return cls(
             kept,
             tuple(label for label, is_rare in zip(labels, rare, strict=False) if is_rare),
@@ -208,12 +208,12 @@ class Levels:
     def codes(self, column: str, coded: Coded) -> Array:
         """Return the column of each value, −1 for none."""
         labels, positions = _occurring(drop_missing_words(coded, self._place))
-        self._refuse_other_type(column, labels)
+        self._check_label_type(column, labels)
         known = [self._place.get(label, self.unseen) for label in labels]
         table = np.array([*known, self.missing], dtype=np.int32)  # position −1 (missing) selects the last entry
         codes = table[positions]
-        if REFUSED in (self.missing, self.unseen) and (refused := codes == REFUSED).any():
-            raise self._refusal(column, int(np.argmax(refused)), labels, positions)
+        if RAISES in (self.missing, self.unseen) and (raises := codes == RAISES).any():
+            raise self._error_of_value(column, int(np.argmax(raises)), labels, positions)
         return np.asarray(np.maximum(codes - np.int32(self.drop_first), ZEROS), dtype=np.int32)
 
     def other_type(self, coded: Coded) -> tuple[str, str] | None:
@@ -227,7 +227,7 @@ class Levels:
             return None
         return ("strings", "numbers") if mine == {True} else ("numbers", "strings")
 
-    def _refuse_other_type(self, column: str, labels: list[Any]) -> None:
+    def _check_label_type(self, column: str, labels: list[Any]) -> None:
         """Raise an error for strings that spell levels that are numbers, or the reverse: no value would be known."""
         if (types := self._other_type(labels)) is None:
             return
@@ -245,7 +245,7 @@ class Levels:
         pool = len(self.kept) + self.own_missing
         return dict.fromkeys(self.rare, pool) | {label: j for j, label in enumerate(self.kept)}
 
-    def _refusal(self, column: str, row: int, labels: list[Any], positions: Array) -> DataError:
+    def _error_of_value(self, column: str, row: int, labels: list[Any], positions: Array) -> DataError:
         if positions[row] < 0:
             return missing_value(column, row)
         label = labels[positions[row]]

@@ -73,7 +73,7 @@ class Texts:
             # pyarrow would attach the UTF-8 bytes to each string that is not ASCII, for its lifetime
             plain = [string if str.isascii(string) else string.encode("utf-8", SURROGATES) for string in strings]
         except TypeError:
-            refuse_others(strings, first)
+            check_strings(strings, first)
             raise
         return cls.of_strings(pa.array(plain, pa.large_binary()))
 
@@ -143,7 +143,7 @@ class Texts:
         return type(self), (self.data[start:stop].copy(), self.offsets - start)
 
 
-def refuse_others(strings: Iterable[Any], first: int = 0) -> None:
+def check_strings(strings: Iterable[Any], first: int = 0) -> None:
     """Raise an error that names the first value that is not a string."""
     for row, string in enumerate(strings, first):
         if not isinstance(string, str):
@@ -169,7 +169,7 @@ def column_of_texts(column: Any) -> Texts | None:
     if not any(check(column.type) for check in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)):
         return None
     if column.null_count:
-        refuse_others(column.to_pylist())
+        check_strings(column.to_pylist())
     column = column.cast(pa.large_string())
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -24,13 +24,13 @@ from mercer.decision._priors import class_shares, find_trained_priors
 from mercer.decision.wrapped import (
     WrappedTraining,
     WrapsModel,
+    check_prefit,
     class_scores,
     cv_constraint,
     encode_known_classes,
     folds_of,
     is_prefit,
     plan_around,
-    refuse_unfitted,
     scores_against_the_rest,
 )
 from mercer.optim.certificate import Certificate
@@ -160,7 +160,7 @@ class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
     def _fit_model(self, training: WrappedTraining) -> tuple[Array, Array, Array]:
         """Fit the model; return the scores of held-out rows, their class codes, and their positions."""
         if is_prefit(self):
-            refuse_unfitted(self.model)
+            check_prefit(self.model)
             self.model_, self.classes_ = self.model, np.asarray(self.model.classes_)
             self.__dict__.pop("_trained_shares", None)  # the training rows are unknown
             codes = encode_known_classes(training.y, self.classes_)

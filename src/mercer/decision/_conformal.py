@@ -28,13 +28,13 @@ from mercer.decision.wrapped import (
     WrappedTraining,
     WrapsModel,
     arrange_columns,
+    check_has_probabilities,
+    check_prefit,
     cv_constraint,
     folds_of,
     is_prefit,
     plan_around,
     probabilities,
-    refuse_scores_only,
-    refuse_unfitted,
     split_rows,
 )
 from mercer.families.base import as_generator
@@ -162,7 +162,7 @@ class ConformalModel(WrapsModel):
         """Fit the models by the folds of `cv`; return each with the rows held out from it."""
         n = len(training)
         if is_prefit(self):
-            refuse_unfitted(self.model)
+            check_prefit(self.model)
             parts = [HeldOutFold(self.model, np.arange(n), np.arange(0))]
         elif n < 2:
             raise DataError(f"n_samples={n} leaves no row to hold out; give two rows or more.")
@@ -405,7 +405,7 @@ class ConformalClassifier(ConformalModel, ClassifierMixin, BaseEstimator):
         with self._learning(X, y, sample_weight, parameters) as training:
             labels, _ = encode_labels(training.y)
             parts = self._fit_parts(training)
-            refuse_scores_only(self.model_)
+            check_has_probabilities(self.model_)
             self.classes_ = np.unique(np.concatenate([labels, *(np.asarray(m.classes_) for m in self.models_)]))
             self.calibration_codes_ = [codes_of(training.y[part.rows], self.classes_) for part in parts]
             self.calibration_scores_ = [

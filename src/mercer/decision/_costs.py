@@ -107,14 +107,14 @@ def _costs_of_array(values: Array, classes: Array, actions: Any) -> Costs:
 
 def _costs_of_mapping(costs: Mapping[Any, Any], classes: Array, actions: Any) -> Costs:
     labels = classes.tolist()
-    _refuse_unknown(costs, labels, "class")
+    _check_known(costs, labels, "class")
     rows = [_mapping_row(costs, label) for label in labels]
     if actions is None:
         named = list(dict.fromkeys(action for row in rows for action in row))
         actions = [*labels, *(a for a in named if a not in labels)] if set(named) & set(labels) else named
     actions = list(actions)
     for row in rows:
-        _refuse_unknown(row, actions, "action")
+        _check_known(row, actions, "action")
     values = np.array(
         [[_mapping_cost(row, label, action) for action in actions] for row, label in zip(rows, labels, strict=True)]
     )
@@ -159,7 +159,7 @@ def _costs_of_frame(costs: Any, names: list[Any], classes: Array, actions: Any) 
         rows = coded.labels[coded.codes].tolist()
     else:
         rows = _row_labels(costs, labels)
-    _refuse_unknown(rows, labels, "class")
+    _check_known(rows, labels, "class")
     if sorted(map(rows.count, labels)) != [1] * len(labels) or len(rows) != len(values):
         raise CostError(f"costs has {len(values)} rows; give one for each of the classes {_quote_first(classes)}.")
     order = [rows.index(label) for label in labels]
@@ -203,7 +203,7 @@ def _check_costs(costs: Costs, classes: Array) -> Costs:
     return costs
 
 
-def _refuse_unknown(names: Any, known: list[Any], what: str) -> None:
+def _check_known(names: Any, known: list[Any], what: str) -> None:
     if unknown := [name for name in names if name not in known]:
         meant = did_you_mean(str(unknown[0]), map(str, known))
         raise CostError(f"costs names the {what} {quoted(unknown[0])}, which does not exist. {meant}")

@@ -36,11 +36,11 @@ from mercer.decision._priors import PriorShift, class_shares, estimate_priors, f
 from mercer.decision._thresholds import Threshold, find_threshold
 from mercer.decision.wrapped import (
     WrapsModel,
+    check_has_probabilities,
     encode_known_classes,
     log_probabilities,
     plan_around,
     probabilities,
-    refuse_scores_only,
 )
 from mercer.optim.certificate import Certificate
 
@@ -171,7 +171,7 @@ class Decision(WrapsModel, ClassifierMixin, BaseEstimator):
         """
         with self._learning(X, y, sample_weight, parameters) as training:
             self.model_ = training.fit_copy(self.model)
-            refuse_scores_only(self.model_)
+            check_has_probabilities(self.model_)
             self._shares = class_shares(self.model_, training.y, training.weight)
             self._rule()  # raises an error for costs and priors that do not fit the classes
         return self
@@ -183,7 +183,7 @@ class Decision(WrapsModel, ClassifierMixin, BaseEstimator):
     def _fitted(self) -> Any:
         """Return the fitted model: `model_` or `model`."""
         model = getattr(self, "model_", self.model)
-        refuse_scores_only(model)
+        check_has_probabilities(model)
         if not hasattr(self, "model_") and not is_fitted(model):
             raise NotFittedError(
                 f"This Decision instance is not fitted yet: {type(model).__name__} is not. Fit the model, or call "
@@ -462,7 +462,7 @@ class DecisionRule(NamedTuple):
         classes, threshold = decision.classes_, decision.threshold
         costs = make_cost_matrix(decision.costs, classes, decision.actions)
         if threshold is not None:
-            _refuse_costs_without_threshold(threshold, costs)
+            _check_costs_of_threshold(threshold, costs)
         has_rejection = decision.reject is not None or decision.reject_below is not None
         if has_rejection:
             costs = add_rejection(costs, classes, decision.reject, decision.reject_label)
@@ -493,7 +493,7 @@ class DecisionRule(NamedTuple):
         return np.where(is_dearer | (p.max(axis=1) < self.reject_below), expected.shape[1] - 1, chosen)
 
 
-def _refuse_costs_without_threshold(threshold: float, costs: Costs) -> None:
+def _check_costs_of_threshold(threshold: float, costs: Costs) -> None:
     """Raise CostError unless there are two classes and two actions, the second one for the second class."""
     if costs.values.shape != (2, 2):
         raise CostError(

@@ -221,7 +221,7 @@ def calibration_curve_with_intervals(
     >>> curve.predicted, curve.observed, curve.rows
     (array([0.1, 0.8]), array([0.25, 1.  ]), array([4, 2]))
     """
-    _refuse_level(level)
+    _check_level(level)
     forecasts = make_forecasts(p, y, labels, sample_weight, of)
     forecast = pool_forecasts(forecasts)
     number = assign_bins(forecast.p, forecast.weight, bins)
@@ -291,7 +291,7 @@ def calibration_error(
     >>> round(found.error, 4), round(found.brier, 4)
     (0.1667, 0.1533)
     """
-    _refuse_level(level)
+    _check_level(level)
     forecasts = make_forecasts(p, y, labels, sample_weight, of)
     numbers = [assign_bins(forecast.p, forecast.weight, bins) for forecast in forecasts]
     error = _mean_bin_error(forecasts, numbers)
@@ -316,7 +316,7 @@ def calibration_error(
     )
 
 
-def _refuse_level(level: float) -> None:
+def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise DataError(f"level={level:g}, but the level of an interval must be between 0 and 1.")
 

@@ -225,7 +225,7 @@ class WrapsModel:
         return tags
 
 
-def refuse_unfitted(model: Any) -> None:
+def check_prefit(model: Any) -> None:
     """Raise NotFittedError if a model given with `cv="prefit"` is not fitted."""
     if not is_fitted(model):
         raise NotFittedError(
@@ -234,7 +234,7 @@ def refuse_unfitted(model: Any) -> None:
         )
 
 
-def refuse_scores_only(model: Any) -> None:
+def check_has_probabilities(model: Any) -> None:
     """Raise ScoresOnlyError, with the reason, if a model has no probabilities."""
     if hasattr(model, "predict_proba"):
         return

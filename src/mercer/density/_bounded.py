@@ -56,7 +56,7 @@ class Support:
         """Return whether each row lies within all bounds; the bounds themselves are included."""
         return np.asarray(((self.low <= X) & (self.high >= X)).all(axis=1))
 
-    def refuse_outside(self, X: Array, names: Sequence[str]) -> None:
+    def check_inside(self, X: Array, names: Sequence[str]) -> None:
         """Raise an error for the first value outside the bounds; transformed bounds count as outside."""
         on_bounds = self.boundary == "reflect"
         bad = (self.low > X) | (self.high < X) if on_bounds else (self.low >= X) | (self.high <= X)
@@ -246,7 +246,7 @@ class _OnSupport(Density):
         return on_support(self.windows.marginal(keep), self.support.over(keep))
 
     def conditional(self, given: Mapping[int, float]) -> Density:
-        refuse_given(self.support, given)
+        check_conditions(self.support, given)
         values = np.array([[given[column] for column in given]], dtype=float)
         keep = [column for column in range(self.columns) if column not in given]
         return on_support(self._slice(list(given), values), self.support.over(keep))
@@ -410,7 +410,7 @@ class Transformed(_OnSupport):
         return np.unique(self.support.backward(self.windows.probes()[:, None])[:, 0])
 
 
-def refuse_given(support: Support, given: Mapping[int, float], names: Sequence[str] | None = None) -> None:
+def check_conditions(support: Support, given: Mapping[int, float], names: Sequence[str] | None = None) -> None:
     """Raise an error if a condition lies outside the support, where the density is 0."""
     for column, value in given.items():
         low, high = support.low[column], support.high[column]

@@ -25,10 +25,10 @@ from mercer._stored import floats, part_of, real, reals, sequence, stored
 from mercer._threads import ordered_map, row_blocks, thread_count
 from mercer._typing import Array
 from mercer.base import DESCRIBES_ROWS, traits
-from mercer.base.agreement import refuse_other_columns
+from mercer.base.agreement import check_same_columns
 from mercer.base.fitted_fields import FITTED
 from mercer.base.sources import fits_sources
-from mercer.base.validation import Plan, check_rows, check_weight, column_names, refuse_infinite, restore_on_failure
+from mercer.base.validation import Plan, check_no_infinity, check_rows, check_weight, column_names, restore_on_failure
 from mercer.data.blocks import RowBlocks
 from mercer.data.sources.base import Chunk, Source
 from mercer.density._estimator import DensityEstimator
@@ -302,7 +302,7 @@ class HistogramDensity(DensityEstimator):
         with restore_on_failure(self):
             X, weight = self._check_rows(X, sample_weight, reset=False)
             ends = corners(X, weight)
-            self._refuse_unless_finite(X, ends)
+            self._check_extremes(X, ends)
             self._store(self._add(self.statistic_.covering(*ends), X, weight))
         return self
 
@@ -320,7 +320,7 @@ class HistogramDensity(DensityEstimator):
             The model itself.
         """
         check_is_fitted(self)
-        refuse_other_columns(self, other)
+        check_same_columns(self, other)
         # checked here, before the counts are merged, so that the error names the column and not the number of an axis
         join_axes(self.statistic_.axes, other.statistic_.axes, [f"column {name!r}" for name in column_names(self)])
         with restore_on_failure(self):
@@ -347,7 +347,7 @@ class HistogramDensity(DensityEstimator):
         check_is_fitted(self)
         with restore_on_failure(self):
             X, weight = self._check_rows(X, sample_weight, reset=False)
-            self._refuse_unless_finite(X, corners(X, weight))
+            self._check_extremes(X, corners(X, weight))
             try:
                 gone = self._add(self.statistic_.empty(), X, weight)
             except SupportError as beyond:
@@ -372,7 +372,7 @@ class HistogramDensity(DensityEstimator):
             log p(x); −inf beyond the edges and in cells without training rows.
         """
         X = self._check_queries(X)
-        self._refuse_unless_finite(X, corners(X, None))
+        self._check_extremes(X, corners(X, None))
         _ = self._cells.log_densities  # computed once before threads use it
         return _map_rows(self._cells.log_density, X)
 
@@ -391,7 +391,7 @@ class HistogramDensity(DensityEstimator):
         """
         X = self._check_queries(X)
         if np.isnan(X).any():
-            self._refuse_unless_finite(np.where(np.isinf(X), 0.0, X), np.nan)
+            self._check_extremes(np.where(np.isinf(X), 0.0, X), np.nan)
         _ = self._cells.cumulative  # computed once before threads use it
         return _map_rows(self._cells.cdf, X)
 
@@ -472,7 +472,7 @@ class HistogramDensity(DensityEstimator):
         chosen = bins_per_column(self.bins, X.shape[1])
         self.bins_rule_ = tuple(map(bins_in_words, chosen))
         samples = [BinSample(X[:, j], weight, X.shape[1]) for j in range(X.shape[1])]
-        self._refuse_unless_finite(X, [(sample.lowest, sample.highest) for sample in samples])
+        self._check_extremes(X, [(sample.lowest, sample.highest) for sample in samples])
         names = column_names(self)
         axes = tuple(_choose_axis(*column) for column in zip(names, chosen, samples, strict=True))
         return GridCounts.zero(1, axes)
@@ -486,10 +486,10 @@ class HistogramDensity(DensityEstimator):
         try:
             return reduce(grid, source)
         except SupportError as beyond:
-            self._refuse_beyond(grid.axes, X, weight)
+            self._raise_beyond_edges(grid.axes, X, weight)
             raise beyond
 
-    def _refuse_beyond(self, axes: Sequence[BinAxis], X: Array, weight: Array | None) -> None:
+    def _raise_beyond_edges(self, axes: Sequence[BinAxis], X: Array, weight: Array | None) -> None:
         """Raise an error for the first row that lies in no cell."""
         held = np.column_stack([axis.holds(X[:, j]) for j, axis in enumerate(axes)])
         if weight is not None:
@@ -523,10 +523,10 @@ class HistogramDensity(DensityEstimator):
             )
         return values
 
-    def _refuse_unless_finite(self, X: Array, extremes: Any) -> None:
+    def _check_extremes(self, X: Array, extremes: Any) -> None:
         """Raise an error for the first value that is not finite, if `extremes` contain one."""
         if not np.isfinite(extremes).all():
-            refuse_infinite(X, column_names(self), estimator=type(self).__name__, missing=False)
+            check_no_infinity(X, column_names(self), estimator=type(self).__name__, missing=False)
 
     def _find_columns(self, columns: Sequence[int | str] | None) -> tuple[int, ...]:
         """Return the numbers of the one or two columns to be drawn."""
@@ -546,8 +546,8 @@ def _choose_axis(name: str, bins: Any, sample: BinSample) -> BinAxis:
     """Choose the bins of a column; errors mention its name."""
     try:
         return axis_from(bins, sample)
-    except DataError as refusal:
-        raise type(refusal)(f"Column {name!r}: {refusal}") from None
+    except DataError as error:
+        raise type(error)(f"Column {name!r}: {error}") from None
 
 
 def corners(X: Array, weight: Array | None) -> tuple[Array, Array]:
@@ -569,7 +569,7 @@ def _chunk_corners(opened: Any, chunk: Chunk) -> tuple[Array, Array]:
     if weight is not None and not weight.any():
         return np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
     ends = corners(X, weight)
-    opened._refuse_unless_finite(X, ends)
+    opened._check_extremes(X, ends)
     return ends
 
 

@@ -218,10 +218,10 @@ class KernelBayes(ValueHolder, GenerativeClassifier):
         assert isinstance(rows, StoredRows)
         try:
             self._describe(rows.by_group())
-        except BandwidthError as refusal:
+        except BandwidthError as error:
             if statistic.rows.sum() > 1:
                 raise
-            raise BandwidthError(f"n_samples=1 is too few: {refusal}") from None
+            raise BandwidthError(f"n_samples=1 is too few: {error}") from None
 
     def _describe(self, classes: list[Points]) -> None:
         """Fit the density of each class."""

@@ -22,24 +22,24 @@ from mercer._stored import either, floats, optional, part_of, real, stored
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.base import DESCRIBES_ROWS, traits
-from mercer.base.agreement import refuse_other_columns, refuse_other_parameters
+from mercer.base.agreement import check_same_columns, check_same_parameters
 from mercer.base.fitted_fields import FITTED
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
+    check_finite,
     check_rows,
     check_tensor,
     check_tensor_weight,
     check_weight,
     column_names,
     has_finite_sum,
-    refuse_not_finite,
-    refuse_where,
+    raise_if_any,
     restore_on_failure,
 )
 from mercer.density import _tensor_sums as tensor_sums
 from mercer.density._bandwidth import Bandwidth
-from mercer.density._bounded import Support, on_support, refuse_given, support_from, transform_points
+from mercer.density._bounded import Support, check_conditions, on_support, support_from, transform_points
 from mercer.density._density import Density, Rng
 from mercer.density._estimator import DensityEstimator
 from mercer.density._kernels import SMOOTHING_KERNELS, Gaussian, SmoothingKernel, Uniform, smoothing_kernel_from
@@ -97,11 +97,11 @@ def group_by_pattern(X: Array) -> list[tuple[list[int], Array]]:
     return [(np.flatnonzero(kind).tolist(), np.flatnonzero(which == i)) for i, kind in enumerate(kinds)]
 
 
-def refuse_values(X: Array, names: list[str], *, missing: bool, infinite: bool = False) -> None:
+def check_finite_rows(X: Array, names: list[str], *, missing: bool, infinite: bool = False) -> None:
     """Raise an error for the first NaN, unless `missing` is true, or the first infinity, unless `infinite` is true."""
     if has_finite_sum(X):
         return
-    refuse_where(
+    raise_if_any(
         lambda values: (np.isnan(values) & (not missing)) | (np.isinf(values) & (not infinite)),
         X,
         names,
@@ -389,8 +389,8 @@ class KernelDensity(ValueHolder, DensityEstimator):
             The model itself.
         """
         check_is_fitted(self)
-        refuse_other_columns(self, other)
-        refuse_other_parameters(self, other)
+        check_same_columns(self, other)
+        check_same_parameters(self, other)
         with restore_on_failure(self):
             self._learn(self._rows.concatenate(other._rows))
         return self
@@ -523,7 +523,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
         """
         density, numbered = self._euclidean_density("conditional densities"), self._number_conditions(given)
         if self._support is not None:
-            refuse_given(self._support, numbered, column_names(self))
+            check_conditions(self._support, numbered, column_names(self))
         return density.conditional(numbered)
 
     def on_grid(self, n_points: int | Sequence[int] | None = None, extent: float = 3.0) -> tuple[Any, Array]:
@@ -578,7 +578,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
             # the rows are kept in main memory, as after any other fit
             X, sample_weight = to_numpy(X), None if weight_there is None else to_numpy(weight_there)
         values = check_rows(self, X, reset=reset, accept_sparse=False, dtype=np.float64, order="C")
-        refuse_values(values, column_names(self), missing=self.missing == "integrate")
+        check_finite_rows(values, column_names(self), missing=self.missing == "integrate")
         weight = check_weight(sample_weight, values)
         is_complete = self.missing == "error" or not np.isnan(values).any()
         return DensityRows(np.require(values, requirements="W"), weight, is_complete)
@@ -603,7 +603,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
         names = column_names(self)
         support = support_from(self.support, self.n_features_in_, self.boundary, names)
         if support is not None:
-            support.refuse_outside(self._rows.X, names)
+            support.check_inside(self._rows.X, names)
         return support
 
     def _fit_windows(self) -> None:
@@ -664,7 +664,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
     def _check_queries(self, X: Any, *, infinite: bool = False) -> Array:
         X = to_numpy(X) if is_tensor(X) else X
         rows = check_rows(self, X, reset=False, accept_sparse=False, dtype=np.float64, order="C")
-        refuse_values(rows, column_names(self), missing=self.missing == "integrate", infinite=infinite)
+        check_finite_rows(rows, column_names(self), missing=self.missing == "integrate", infinite=infinite)
         return np.asarray(rows)
 
     def _tensor_log_density(self, X: Any) -> Any:
@@ -675,7 +675,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
         )
         if not summed or (self.missing == "integrate" and bool(X.isnan().any())):
             return like(self.score_samples(to_numpy(X)), X)
-        refuse_not_finite(self, X)
+        check_finite(self, X)
         return tensor_sums.log_density(self.density_, X)
 
     def _evaluate_by_pattern(self, X: Array, evaluate: Any, default: float) -> Array:

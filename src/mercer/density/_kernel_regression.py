@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._errors import BandwidthError, ColumnTypeError, DataError, FitInterrupted, InferenceError, NonFiniteError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._held import ValueHolder
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._stored import either, flags, floats, optional, part_of, real, sequence, stored, whole
 from mercer._suggest import quoted
 from mercer._threads import thread_count
@@ -27,8 +27,11 @@ from mercer.base.linear import accuracy, r_squared
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
+    check_finite,
     check_finite_targets,
+    check_has_target,
     check_rows,
+    check_same_device,
     check_table,
     check_tensor,
     check_weight,
@@ -36,9 +39,6 @@ from mercer.base.validation import (
     decode_labels,
     fetch_tensor,
     find_column,
-    refuse_no_target,
-    refuse_not_finite,
-    refuse_other_device,
     restore_on_failure,
 )
 from mercer.data.kinds import Kind
@@ -89,11 +89,11 @@ class RegressionColumns:
         else:
             chosen = sorted({find_column(key, table.names, "categorical") for key in categorical})
         numbers = tuple(j for j in range(table.n_columns) if j not in chosen)
-        _refuse_text(table, numbers)
+        _check_no_text(table, numbers)
         levels = []
         for column in chosen:
             coded = table.coded(column)
-            _refuse_gaps(table, column, coded.codes)
+            _check_no_gaps(table, column, coded.codes)
             occurring = np.unique(coded.codes)
             levels.append({label: code for code, label in enumerate(coded.labels[occurring].tolist())})
         return cls(table.names, numbers, tuple(chosen), tuple(levels))
@@ -121,19 +121,19 @@ class RegressionColumns:
 
     def read(self, table: Table, estimator: str) -> MixedRows:
         """Return rows as numbers and codes, with −1 for a level that is not in the fit."""
-        _refuse_text(table, self.numbers)
+        _check_no_text(table, self.numbers)
         numbers = table.numbers(self.numbers).astype(np.float64, copy=False)
-        refuse_missing(numbers, self.number_names, estimator)
+        check_measurable(numbers, self.number_names, estimator)
         codes = np.empty((table.n_rows, len(self.categories)), dtype=np.int64)
         for place, (column, known) in enumerate(zip(self.categories, self.levels, strict=True)):
             coded = table.coded(column)
-            _refuse_gaps(table, column, coded.codes)
+            _check_no_gaps(table, column, coded.codes)
             own = np.array([known.get(label, -1) for label in coded.labels.tolist()], dtype=np.int64)
             codes[:, place] = own[coded.codes]
         return MixedRows(numbers, codes if self.categories else None)
 
 
-def refuse_missing(numbers: Array, names: list[str], estimator: str) -> None:
+def check_measurable(numbers: Array, names: list[str], estimator: str) -> None:
     """Raise an error for the first value that is missing or infinite."""
     if np.isfinite(numbers).all():
         return
@@ -147,7 +147,7 @@ def refuse_missing(numbers: Array, names: list[str], estimator: str) -> None:
     )
 
 
-def refuse_wide(values: Array, names: Sequence[str]) -> None:
+def check_widths(values: Array, names: Sequence[str]) -> None:
     """Raise an error for the first column whose differences overflow float64."""
     with np.errstate(over="ignore"):
         widths = values.max(axis=0) - values.min(axis=0)
@@ -158,7 +158,7 @@ def refuse_wide(values: Array, names: Sequence[str]) -> None:
         )
 
 
-def _refuse_text(table: Table, numbers: tuple[int, ...]) -> None:
+def _check_no_text(table: Table, numbers: tuple[int, ...]) -> None:
     for column in numbers:
         if not table.kinds[column].numeric:
             raise ColumnTypeError(
@@ -167,7 +167,7 @@ def _refuse_text(table: Table, numbers: tuple[int, ...]) -> None:
             )
 
 
-def _refuse_gaps(table: Table, column: int, codes: Array) -> None:
+def _check_no_gaps(table: Table, column: int, codes: Array) -> None:
     if codes.size and codes.min() < 0:
         row = int(np.argmax(codes < 0))
         raise NonFiniteError(
@@ -235,7 +235,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
             names = column_names(self)
             if reset:
                 self._columns = RegressionColumns(tuple(names), tuple(range(len(names))))
-            refuse_missing(numbers, names, name)
+            check_measurable(numbers, names, name)
             return MixedRows(numbers)
         table, _ = check_table(self, X, reset=reset)
         if reset:
@@ -252,14 +252,14 @@ class KernelSmoother(ValueHolder, BaseEstimator):
     def _fetch_column(self, values: Any, X: Any, name: str) -> Any:
         """Return targets or weights in main memory; raise an error for tensors on another device than X."""
         if is_tensor(X):
-            refuse_other_device(values, X, name)
+            check_same_device(values, X, name)
         return fetch_tensor(values)
 
     def _row_weight(self, sample_weight: Any, count: int) -> Array:
         weight = check_weight(sample_weight, np.empty((count, 0)))
         return np.ones(count) if weight is None else weight
 
-    def _refuse_lengths(self, rows: MixedRows, y: Array) -> None:
+    def _check_same_length(self, rows: MixedRows, y: Array) -> None:
         if len(y) != rows.count:
             raise DataError(
                 f"Found input variables with inconsistent numbers of samples: {[rows.count, len(y)]}. Give y one entry "
@@ -274,8 +274,8 @@ class KernelSmoother(ValueHolder, BaseEstimator):
             self._columns, rows = self._columns.restrict_levels(rows, self._has_weight)
         kept = rows if whole else rows.take(self._has_weight)
         values, weight = (values, weight) if whole else (values[self._has_weight], weight[self._has_weight])
-        refuse_wide(kept.numbers, [f"column {name!r}" for name in self._columns.number_names])
-        refuse_wide(values, ["y"] * values.shape[1])
+        check_widths(kept.numbers, [f"column {name!r}" for name in self._columns.number_names])
+        check_widths(values, ["y"] * values.shape[1])
         kernel, levels = smoothing_kernel_from(self.kernel), self._columns.level_counts
         bandwidth, mismatch = self._given_bandwidth(kept, weight, kernel), self._given_mismatch(levels)
         numbers_open = bandwidth is None and bool(self._columns.numbers)
@@ -369,19 +369,19 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         X = check_tensor(self, X, reset=False)
         if not tensor_sums.has_tensor_fit(self._fit):
             return like(self._evaluate(to_numpy(X)), X)
-        refuse_not_finite(self, X)
+        check_finite(self, X)
         found = tensor_sums.evaluate(self._fit, X, self.out_of_reach)
         if self.out_of_reach == "error":
-            self._refuse_lost(to_numpy(found[:, :1]))
+            self._check_in_reach(to_numpy(found[:, :1]))
         return found
 
     def _answers_to(self, rows: MixedRows) -> Array:
         found = evaluate(self._fit, rows, self.out_of_reach)
         if self.out_of_reach == "error":
-            self._refuse_lost(found)
+            self._check_in_reach(found)
         return found
 
-    def _refuse_lost(self, found: Array) -> None:
+    def _check_in_reach(self, found: Array) -> None:
         if (lost := np.isnan(found[:, 0])).any():
             raise DataError(
                 f"no row of the fit is in reach of row {int(np.argmax(lost))} of X at {self.bandwidth_}. "
@@ -423,7 +423,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
 
     def _weights(self, rows: MixedRows) -> Array:
         size = (rows.count, len(self._has_weight))
-        refuse_beyond_memory(
+        check_memory(
             8.0 * size[0] * size[1], f"a matrix of {size[0]:,} × {size[1]:,} weights", "ask for fewer rows at a time"
         )
         found = self._fit.weights(rows)
@@ -462,11 +462,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         """
         with restore_on_failure(self):
             self._validate_params()
-            refuse_no_target(self, y)
+            check_has_target(self, y)
             rows = self._read(X, reset=True)
             self._y_name = _name(y)
             y = _targets(self._fetch_column(y, X, "y"))
-            self._refuse_lengths(rows, y)
+            self._check_same_length(rows, y)
             self._y_shape = y.shape[1:]
             values = y.reshape(len(y), -1)
             weight = self._row_weight(self._fetch_column(sample_weight, X, "sample_weight"), rows.count)
@@ -884,10 +884,10 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
         """
         with restore_on_failure(self):
             self._validate_params()
-            refuse_no_target(self, y)
+            check_has_target(self, y)
             rows = self._read(X, reset=True)
             y = column_or_1d(self._fetch_column(y, X, "y"), warn=True)
-            self._refuse_lengths(rows, y)
+            self._check_same_length(rows, y)
             self.classes_, codes = encode_labels(y)
             votes = np.eye(len(self.classes_))[codes]
             weight = self._row_weight(self._fetch_column(sample_weight, X, "sample_weight"), rows.count)

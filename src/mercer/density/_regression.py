@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import blas_for, row_blocks
 from mercer._typing import Array
@@ -370,7 +370,7 @@ class LocalLines(LocalFit):
         """Return blocks of queries whose moment matrices fit into memory together."""
         size = (queries.numbers.shape[1] + 1) ** 2
         if size > self.block_entries:
-            refuse_beyond_memory(
+            check_memory(
                 32.0 * size,
                 f"a matrix of all pairs of {queries.numbers.shape[1]:,} columns for each row",
                 "use fewer columns, or NadarayaWatson",

@@ -113,9 +113,9 @@ class SampleSpread:
             X, weight = X[counted], np.asarray(weight, dtype=float)[counted]
             weight = weight / weight.sum()
         self.X, self.share, self.names = X, weight, names
-        self._refuse_no_numbers()
-        self._refuse_no_spread()
-        self._refuse_too_wide()
+        self._check_finite_points()
+        self._check_has_spread()
+        self._check_widths()
 
     @property
     def columns(self) -> int:
@@ -142,11 +142,11 @@ class SampleSpread:
     @cached_property
     def covariance(self) -> Array:
         """Unbiased covariance matrix."""
-        self._refuse_too_few()
+        self._check_enough_points()
         unit = self._units
         Z = self.centred / unit
         correlated = Z.T @ (Z / len(Z) if self.share is None else Z * self.share[:, None]) * self._unbiased
-        self._refuse_collinear(correlated)
+        self._check_not_collinear(correlated)
         return np.asarray(correlated * np.outer(unit, unit))
 
     def name(self, column: int) -> str:
@@ -167,7 +167,7 @@ class SampleSpread:
         """Largest distance from the mean of each column, so that squares neither overflow nor vanish."""
         return np.asarray(np.maximum(self.centred.max(axis=0), -self.centred.min(axis=0)))
 
-    def _refuse_no_numbers(self) -> None:
+    def _check_finite_points(self) -> None:
         if np.isfinite(self.X).all():
             return
         row, column = np.argwhere(~np.isfinite(self.X))[0]
@@ -176,7 +176,7 @@ class SampleSpread:
             "Leave such rows out."
         )
 
-    def _refuse_no_spread(self) -> None:
+    def _check_has_spread(self) -> None:
         if len(self.X) < 2:
             raise BandwidthError(
                 f"a bandwidth cannot be chosen from {format_count(len(self.X), 'point')} of positive weight, which "
@@ -189,7 +189,7 @@ class SampleSpread:
                 "the bandwidth as a number or one per column."
             )
 
-    def _refuse_too_wide(self) -> None:
+    def _check_widths(self) -> None:
         with np.errstate(over="ignore"):
             sums = len(self.X) * (self.X.max(axis=0) - self.X.min(axis=0))
         if (beyond := np.flatnonzero(np.isinf(sums))).size:
@@ -198,14 +198,14 @@ class SampleSpread:
                 "scale, or give the bandwidth as a number."
             )
 
-    def _refuse_too_few(self) -> None:
+    def _check_enough_points(self) -> None:
         if len(self.X) <= self.columns:
             raise BandwidthError(
                 f"{len(self.X)} points in {self.columns} dimensions lie in a plane, so that a full bandwidth matrix "
                 'would be singular. Use one bandwidth per column (shape="axes"), or more points.'
             )
 
-    def _refuse_collinear(self, inner: Array) -> None:
+    def _check_not_collinear(self, inner: Array) -> None:
         size = np.sqrt(np.diag(inner))
         values, vectors = np.linalg.eigh(inner / np.outer(size, size))
         if values[0] > self.columns * np.finfo(float).eps * 10:

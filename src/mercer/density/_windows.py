@@ -294,7 +294,7 @@ class Windows(Density):
         keep = list(keep)
         if keep == list(range(self.columns)):
             return self
-        self._refuse_no_marginal("a marginal density")
+        self._check_has_marginal("a marginal density")
         return Windows(self.kernel, select_axes(self.bandwidth, keep), self.points[:, keep], self._weight, self.factors)
 
     def conditional(self, given: Mapping[int, float]) -> Windows:
@@ -303,7 +303,7 @@ class Windows(Density):
 
     def sliced(self, given: Mapping[int, float]) -> WindowSlice:
         """Return every kernel restricted to given values of some columns."""
-        self._refuse_no_marginal("a conditional density")
+        self._check_has_marginal("a conditional density")
         return slice_windows(self, given)
 
     def from_slices(self, slices: list[WindowSlice], given: Mapping[int, float]) -> Windows:
@@ -320,7 +320,7 @@ class Windows(Density):
         factors = None if self.factors is None else np.tile(self.factors, len(slices))[held]
         return Windows(self.kernel, slices[0].bandwidth, points[held], weight[held], factors)
 
-    def _refuse_no_marginal(self, what: str) -> None:
+    def _check_has_marginal(self, what: str) -> None:
         if not self.is_separable and not isinstance(self.kernel, Gaussian):
             raise NoClosedFormError(
                 f"{what} has no formula for the {self.kernel.name} kernel in its {self.kernel.form} form with "

@@ -269,7 +269,7 @@ class CrossValidation(ShapedRule):
         self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
     ) -> Bandwidth:
         given = SampleSpread(X, weight, names)
-        self._refuse_ties(given, kernel)
+        self._check_ties(given, kernel)
         unit = _choose_units(given.deviations, self.shape)
         points = SampleSpread(given.centred / unit, given.share, names)
         reference, grid = Silverman(self.shape).choose(points.X, points.share, kernel, names=names), TRIAL_MULTIPLES
@@ -379,7 +379,7 @@ class CrossValidation(ShapedRule):
         criterion = "bandwidth" if alone else f"times {reference.method}"
         return Criterion(self.criterion, widths, values, criterion, float(widths[curve.best]), best)
 
-    def _refuse_ties(self, spread: SampleSpread, kernel: SmoothingKernel) -> None:
+    def _check_ties(self, spread: SampleSpread, kernel: SmoothingKernel) -> None:
         _, group, counts = np.unique(spread.X, axis=0, return_inverse=True, return_counts=True)
         if len(counts) == len(spread.X):
             return

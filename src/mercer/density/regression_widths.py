@@ -338,7 +338,7 @@ class WidthSearch:
         FitInterrupted
             Raised on Ctrl-C; `solution` is the best choice so far.
         """
-        self._refuse_one_row()
+        self._check_two_rows()
         n = self.rows.count
         some = _sample_rows(n, self.searched_rows)
         path = self._start(some)
@@ -384,7 +384,7 @@ class WidthSearch:
             bandwidth = Bandwidth(bandwidth.value, "leave-one-out", criterion=curve)
         return WidthChoice(bandwidth, mismatch, path.error, path.evaluations, searched, len(self._left_out()))
 
-    def _refuse_one_row(self) -> None:
+    def _check_two_rows(self) -> None:
         if self.rows.count < 2:
             raise BandwidthError(
                 "n_samples=1: a bandwidth cannot be chosen by leaving out the only row. Give it as a number."

@@ -22,7 +22,7 @@ from mercer._typing import Array
 from mercer.base import score_loops
 from mercer.base.gaussian_scores import GaussianScores
 from mercer.base.linear_form import LinearPiece
-from mercer.base.validation import refuse_too_wide
+from mercer.base.validation import check_spread
 from mercer.discriminant_analysis._covariance import AnyShrinkage, FixedShrinkage, Structure, singular_class
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
 from mercer.families.gaussian import LOG_2PI, GaussianParameters
@@ -113,7 +113,7 @@ class GaussianClasses:
         seen = moments.weight > 0
         with np.errstate(over="ignore", invalid="ignore"):
             away = np.where(seen[:, None], (moments.pilot - centre) + moments.offset, 0.0)
-        refuse_too_wide(np.abs(away).max(axis=0), words.columns)
+        check_spread(np.abs(away).max(axis=0), words.columns)
         return cls(centre, away, covariance, seen, words)
 
     @property
@@ -311,10 +311,10 @@ class IndependentClasses:
             together.rows[0] < rows.sum(),
             words,
         )
-        result._refuse_zero_variance()
+        result._check_variance()
         return result
 
-    def _refuse_zero_variance(self) -> None:
+    def _check_variance(self) -> None:
         """Raise an error that names class and columns if a variance is zero."""
         variance = np.broadcast_to(np.where(self.observed, self.variance, 1.0), self.mean.shape)
         flat = self.seen & (variance <= 0).any(axis=1)

@@ -97,10 +97,10 @@ class DiscriminantClassifier(TensorClassifier, GenerativeClassifier):
         """Set what depends on the data alone, not on the priors, from the moments of complete rows."""
 
     @abstractmethod
-    def _refuse_to_fit(self) -> None:
+    def _check_fit_possible(self) -> None:
         """Raise if there are too few rows or classes to fit to."""
 
-    def _refuse_one_class(self, advice: str = "") -> None:
+    def _check_two_classes(self, advice: str = "") -> None:
         """Raise if there are fewer than two classes."""
         if len(self.classes_) < 2:
             raise DataError(
@@ -122,15 +122,15 @@ class DiscriminantClassifier(TensorClassifier, GenerativeClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         with restore_on_failure(self):
             super().fit(X, y, sample_weight)
-            self._refuse_to_fit()
-            self._refuse_unusable()
+            self._check_fit_possible()
+            self._check_usable()
         return self
 
     def _fit_source(self, source: Source) -> Any:
         if super()._fit_source(source) is NotImplemented:
             return NotImplemented
-        self._refuse_to_fit()
-        self._refuse_unusable()
+        self._check_fit_possible()
+        self._check_usable()
         return None
 
     def _zero(self, labels: Array, X: Any) -> ByClass:
@@ -211,10 +211,10 @@ class DiscriminantClassifier(TensorClassifier, GenerativeClassifier):
     def _fourth(self) -> FourthMoments | None:
         fourth = next((part for part in self.statistic_.parts if isinstance(part, FourthMoments)), None)
         if fourth is not None:
-            self._refuse_beyond_range(fourth)
+            self._check_range(fourth)
         return fourth
 
-    def _refuse_beyond_range(self, fourth: FourthMoments) -> None:
+    def _check_range(self, fourth: FourthMoments) -> None:
         if (beyond := fourth.beyond_range()).any():
             column = column_names(self)[int(np.argwhere(beyond)[0, 1])]
             raise DegenerateDataError(
@@ -228,13 +228,13 @@ class DiscriminantClassifier(TensorClassifier, GenerativeClassifier):
 
     # Predicting.
 
-    def _refuse_unusable(self) -> None:
+    def _check_usable(self) -> None:
         if self._flaw is not None:
             raise self._flaw.with_traceback(None)
 
     def _fitted_classes(self) -> Array:
         classes = super()._fitted_classes()
-        self._refuse_unusable()
+        self._check_usable()
         return classes
 
     def _log_prior(self) -> Array:
@@ -259,7 +259,7 @@ class DiscriminantClassifier(TensorClassifier, GenerativeClassifier):
         return self
 
     def _linear_pieces(self) -> tuple[Array, tuple[LinearPiece, ...]]:
-        self._refuse_unusable()
+        self._check_usable()
         intercept = np.where(self.statistic_.rows > 0, self._log_prior(), -np.inf)
         return intercept, (self._densities.linear_piece(),)
 
@@ -279,7 +279,7 @@ class DropInDiscriminant(DiscriminantClassifier):
     priors: Any
     covariance_estimator: Any
 
-    def _refuse_shrinkage_with_estimator(self) -> None:
+    def _check_one_shrinkage(self) -> None:
         if self.covariance_estimator is not None and self.shrinkage is not None and self.shrinkage != 0:
             raise DataError(
                 "covariance_estimator and shrinkage parameters are not None. Only one of the two can be set. Let the "

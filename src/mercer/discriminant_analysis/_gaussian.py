@@ -182,8 +182,8 @@ class GaussianDiscriminant(DiscriminantClassifier):
             return super()._zero(labels, X)
         return ByClass.zero(labels, (ColumnMoments.zero(len(labels), self.n_features_in_),))
 
-    def _refuse_to_fit(self) -> None:
-        self._refuse_one_class(", or learn them with partial_fit, which may start with one")
+    def _check_fit_possible(self) -> None:
+        self._check_two_classes(", or learn them with partial_fit, which may start with one")
 
     def _solve_moments(self) -> tuple[Solution, Any]:
         if self._structure.shape == "full":

@@ -22,7 +22,7 @@ from mercer.base import traits
 from mercer.base.fitted_fields import FITTED_CLASSES, FITTED_GAUSSIANS
 from mercer.base.generative import check_priors
 from mercer.base.sources import maps_sources
-from mercer.base.validation import column_names, publish, refuse_too_wide
+from mercer.base.validation import check_spread, column_names, publish
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.discriminant_analysis._classes import GaussianClasses, LinearScores
 from mercer.discriminant_analysis._covariance import class_covariances, singular_class
@@ -223,7 +223,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise NotImplementedError("shrinkage not supported with 'svd' solver. Use solver='eigen' or 'lsqr'.")
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise DataError("covariance estimator is not supported with svd solver. Try another solver")
-        self._refuse_shrinkage_with_estimator()
+        self._check_one_shrinkage()
 
     def _shares_covariance(self) -> bool:
         return True
@@ -231,7 +231,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _contributions(self) -> Array | None:
         return None if self.solver == "svd" else self._shares()
 
-    def _refuse_to_fit(self) -> None:
+    def _check_fit_possible(self) -> None:
         rows = self.statistic_.rows.sum()
         if rows == 1:
             raise DataError(
@@ -274,10 +274,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if (delegated := self._delegated()) is not None:
             return delegated.total
         together, fourth = moments.pool(), self._fourth()
-        refuse_too_wide(np.diagonal(together.scatter[0]), column_names(self))
+        check_spread(np.diagonal(together.scatter[0]), column_names(self))
         if fourth is not None:
             fourth = fourth.pool()
-            self._refuse_beyond_range(fourth)
+            self._check_range(fourth)
         return np.asarray(class_covariances(together, self._shrinkage(), fourth)[0])
 
     def _update_parameters(self) -> None:

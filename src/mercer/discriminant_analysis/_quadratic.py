@@ -129,13 +129,13 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
             raise NotImplementedError("shrinkage not supported with 'svd' solver. Use solver='eigen', or reg_param.")
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise DataError("covariance_estimator is not supported with solver='svd'. Try solver='eigen' instead.")
-        self._refuse_shrinkage_with_estimator()
+        self._check_one_shrinkage()
 
     def _shares_covariance(self) -> bool:
         return False
 
-    def _refuse_to_fit(self) -> None:
-        self._refuse_one_class()
+    def _check_fit_possible(self) -> None:
+        self._check_two_classes()
 
     def _class_priors(self) -> Array:
         if self.priors is None:
@@ -164,10 +164,10 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
         if self.solver == "svd":
             scaling = (1 - self.reg_param) * scaling + self.reg_param
         if self.statistic_.rows[c]:
-            self._refuse_low_rank(c, covariance, scaling)
+            self._check_rank(c, covariance, scaling)
         return scaling, rotation
 
-    def _refuse_low_rank(self, c: int, covariance: Array, scaling: Array) -> None:
+    def _check_rank(self, c: int, covariance: Array, scaling: Array) -> None:
         rows, d, label = self.statistic_.rows[c], len(scaling), self.classes_[c]
         # an SVD of fewer rows than columns has as many singular values as rows, also with regularisation
         too_few = self.solver == "svd" and rows < d

@@ -22,7 +22,7 @@ def discriminant(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
     If too many columns may be missing for them to be integrated out, and the rows of the fit were complete, only
     complete rows have a prediction.
     """
-    model._refuse_unusable()
+    model._check_usable()
     densities, incomplete = model._densities, ""
     if hasattr(densities, "covariance"):
         incomplete = too_many_gaps(inputs, _covariance(densities))

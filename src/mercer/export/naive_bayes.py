@@ -83,14 +83,14 @@ def _log_absent(model: Any) -> Array:
 
 def _shares(x: Expression, present: Array, absent: Array) -> list[Expression]:
     """Return x · present + (1 − x) · absent, for values between 0 and 1."""
-    _refuse_infinite([*present, *absent], "BernoulliNB")
+    _check_no_infinity([*present, *absent], "BernoulliNB")
     return [
         fill_gap(x, ZERO_VALUE, weighted_sum([p - a], [x], a))
         for p, a in zip(present.tolist(), absent.tolist(), strict=True)
     ]
 
 
-def _refuse_infinite(logs: Sequence[float], model: str) -> None:
+def _check_no_infinity(logs: Sequence[float], model: str) -> None:
     if not np.isfinite(logs).all():
         raise ExportError(
             f"{model} cannot be exported: a value has probability 0 in some class. Fit it with alpha above 0."
@@ -102,7 +102,7 @@ def multinomial_nb(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
 
 
 def complement_nb(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
-    _refuse_infinite(model.feature_log_prob_.ravel().tolist(), "ComplementNB")
+    _check_no_infinity(model.feature_log_prob_.ravel().tolist(), "ComplementNB")
     scores = [weighted_sum(row, inputs) for row in model.feature_log_prob_.tolist()]
     return ModelOutput.of_scores(plain_labels(model), scores)
 

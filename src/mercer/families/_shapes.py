@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import logsumexp, polygamma, psi
 
 from mercer._typing import Array
-from mercer.families.base import refuse_degenerate
+from mercer.families.base import check_not_degenerate
 
 #: Bernoulli numbers B2, B4, …, B10
 BERNOULLI_NUMBERS = np.array([1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66])
@@ -52,9 +52,9 @@ def gamma_shape(log_of_mean: Array, mean_of_log: Array) -> Array:
     log(log a − ψ(a)) is nearly linear in log a, with slope −1, for small and large shapes alike: Newton's method in
     these coordinates converges from any start.
     """
-    refuse_degenerate("a gamma", "data that are not all above 0", np.isneginf(mean_of_log))
+    check_not_degenerate("a gamma", "data that are not all above 0", np.isneginf(mean_of_log))
     spread = np.asarray(log_of_mean - mean_of_log)
-    refuse_degenerate("a gamma", "data without spread", spread <= SPREAD_OF_ROUNDING * (1 + np.abs(log_of_mean)))
+    check_not_degenerate("a gamma", "data without spread", spread <= SPREAD_OF_ROUNDING * (1 + np.abs(log_of_mean)))
     shape = (3 - spread + np.sqrt(np.square(spread - 3) + 24 * spread)) / (12 * spread)
     for _ in range(MAX_SHAPE_STEPS):
         value = log_minus_digamma(shape)
@@ -73,9 +73,9 @@ def dirichlet_shapes(mean_of_log: Array) -> Array:
     mean_of_log = np.asarray(mean_of_log, dtype=float)
     known = ~np.isnan(mean_of_log).any(axis=-1)
     outside = np.asarray(np.isneginf(mean_of_log).any(axis=-1))
-    refuse_degenerate("a beta or Dirichlet", "shares that are not all above 0", outside)
+    check_not_degenerate("a beta or Dirichlet", "shares that are not all above 0", outside)
     spread = np.where(known, -logsumexp(mean_of_log, axis=-1), np.nan)
-    refuse_degenerate("a beta or Dirichlet", "data without spread", spread <= SPREAD_OF_ROUNDING)
+    check_not_degenerate("a beta or Dirichlet", "data without spread", spread <= SPREAD_OF_ROUNDING)
     result = np.full(mean_of_log.shape, np.nan)
     result[known] = _newton(mean_of_log[known], _start(mean_of_log[known], spread[known]))
     return result

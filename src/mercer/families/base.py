@@ -291,7 +291,7 @@ class Family(ABC):
         """Mask of the y that are not allowed as responses."""
         return self.outside(y)
 
-    def refuse_response(self, y: Array) -> None:
+    def check_response(self, y: Array) -> None:
         """Raise an error that names the first response outside the support."""
         y = np.asarray(y, dtype=float)
         if not np.isfinite(y).all():
@@ -336,7 +336,7 @@ def log_or_minus_infinity(x: Array) -> Array:
         return np.asarray(np.log(np.maximum(np.asarray(x, dtype=float), 0.0)))
 
 
-def refuse_degenerate(family: str, data: str, where: Array) -> None:
+def check_not_degenerate(family: str, data: str, where: Array) -> None:
     """Raise an error with the indices (class, column) of the parameters without a maximum likelihood estimate."""
     if not where.any():
         return

@@ -284,7 +284,7 @@ class BinAxis:
     @classmethod
     def even(cls, lowest: float, highest: float, bins: int) -> Self:
         """Build an axis of bins of equal width, as `numpy.histogram` does, with the last bin closed."""
-        refuse_too_many(bins, f"{bins:,} bins")
+        check_number_of_bins(bins, f"{bins:,} bins")
         lattice = Lattice(lowest, (highest - lowest) / bins, bins, highest)
         edges = lattice.between(0, bins)
         if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
@@ -338,7 +338,7 @@ class BinAxis:
         if self.lattice is None or self.holds(np.array([lowest, highest])).all():
             return self
         top, bottom = max(highest, float(self.edges[-1])), min(lowest, float(self.edges[0]))
-        refuse_too_many(
+        check_number_of_bins(
             top / self.lattice.step - bottom / self.lattice.step,
             f"values from {lowest:g} to {highest:g} in bins of width {self.lattice.step:g}",
         )
@@ -357,11 +357,11 @@ class BinAxis:
     def _from_edge_to_edge(self, first: int, last: int) -> BinAxis:
         if (first, last) == (self.first, self.first + self.bins) or self.lattice is None:
             return self
-        refuse_too_many(last - first, f"{last - first:,} bins")
+        check_number_of_bins(last - first, f"{last - first:,} bins")
         return BinAxis(self.lattice.between(first, last), self.closed, self.lattice, first)
 
 
-def refuse_too_many(bins: float, what: str) -> None:
+def check_number_of_bins(bins: float, what: str) -> None:
     """Raise `TooLargeError` for more than `MAX_BINS` bins."""
     if not bins <= MAX_BINS:
         raise TooLargeError(

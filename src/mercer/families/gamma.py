@@ -13,7 +13,7 @@ from mercer._typing import Array
 from mercer.families._saddle import deviance, peak
 from mercer.families._shapes import gamma_shape, log_minus_digamma
 from mercer.families._support import SMALLEST_DRAW, negative, not_positive
-from mercer.families.base import Family, log_or_minus_infinity, refuse_degenerate
+from mercer.families.base import Family, check_not_degenerate, log_or_minus_infinity
 from mercer.families.links import INVERSE, NEGATIVE_INVERSE, Link
 from mercer.families.losses import PowerLoss, RowLoss
 
@@ -88,7 +88,7 @@ class Exponential(Family):
         return np.asarray(1 / np.asarray(parameters.rate))[..., None]
 
     def from_mean(self, mean: Array) -> ExponentialParameters:
-        refuse_degenerate("an exponential", "data that are all 0", mean[..., 0] == 0)
+        check_not_degenerate("an exponential", "data that are all 0", mean[..., 0] == 0)
         return ExponentialParameters(np.asarray(1 / mean[..., 0]))
 
     def log_density_inside(self, x: Array, parameters: ExponentialParameters) -> Array:

@@ -12,7 +12,7 @@ from mercer._stored import floats, stored
 from mercer._typing import Array
 from mercer.families._shapes import SPREAD_OF_ROUNDING
 from mercer.families._support import SMALLEST_DRAW, not_positive, positive_quantile
-from mercer.families.base import Family, refuse_degenerate
+from mercer.families.base import Family, check_not_degenerate
 from mercer.families.gaussian import LOG_2PI
 from mercer.families.links import INVERSE_SQUARED, ROOT_2, Link
 from mercer.families.losses import PowerLoss, RowLoss
@@ -81,10 +81,10 @@ class InverseGaussian(Family):
 
     def from_mean(self, mean: Array) -> InverseGaussianParameters:
         """1/λ = E(1/x) − 1/E x; data without spread, or with a 0, have no estimate (`DegenerateDataError`)."""
-        refuse_degenerate("an inverse Gaussian", "data that are not all above 0", np.isposinf(mean[..., 1]))
+        check_not_degenerate("an inverse Gaussian", "data that are not all above 0", np.isposinf(mean[..., 1]))
         inverse = 1 / mean[..., 0]
         excess = np.asarray(mean[..., 1] - inverse)
-        refuse_degenerate("an inverse Gaussian", "data without spread", excess <= SPREAD_OF_ROUNDING * inverse)
+        check_not_degenerate("an inverse Gaussian", "data without spread", excess <= SPREAD_OF_ROUNDING * inverse)
         return InverseGaussianParameters(mean[..., 0], 1 / excess)
 
     def log_density_inside(self, x: Array, parameters: InverseGaussianParameters) -> Array:

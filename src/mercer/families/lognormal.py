@@ -10,7 +10,7 @@ import numpy as np
 from mercer._stored import floats, stored
 from mercer._typing import Array
 from mercer.families._support import not_positive
-from mercer.families.base import Family, Prior, log_or_minus_infinity, refuse_degenerate
+from mercer.families.base import Family, Prior, check_not_degenerate, log_or_minus_infinity
 from mercer.families.gaussian import Gaussian, GaussianParameters, MomentStatistic
 from mercer.families.links import IDENTITY, Link
 
@@ -88,7 +88,7 @@ class LogNormal(Family):
 
     def fit(self, statistic: MomentStatistic, prior: Prior | None = None) -> LogNormalParameters:
         """Mean and variance of log x from its moments."""
-        refuse_degenerate("a log-normal", "data that are not all above 0", np.isinf(statistic.mean))
+        check_not_degenerate("a log-normal", "data that are not all above 0", np.isinf(statistic.mean))
         return LogNormalParameters(*NORMAL.fit(statistic, prior))
 
     def sample(self, parameters: LogNormalParameters, n: int, rng: np.random.Generator) -> Array:

@@ -20,7 +20,7 @@ from mercer._typing import Array
 from mercer.families._saddle import deviance, peak
 from mercer.families._support import negative, positive_quantile
 from mercer.families._tweedie_loops import TERMS_PER_DEVIATION, log_heights
-from mercer.families.base import Family, Prior, mean_with_prior, refuse_degenerate
+from mercer.families.base import Family, Prior, check_not_degenerate, mean_with_prior
 from mercer.families.gamma import Gamma
 from mercer.families.gaussian import Gaussian
 from mercer.families.inverse_gaussian import InverseGaussian
@@ -282,7 +282,7 @@ class Tweedie(Family):
             if np.sum(weights) > 0:
                 mean[place] = np.average(values, weights=weights)
                 dispersion[place] = self._likeliest(values, weights, float(mean[place]))
-        refuse_degenerate("a Tweedie", "data without spread", dispersion == 0)
+        check_not_degenerate("a Tweedie", "data without spread", dispersion == 0)
         return TweedieParameters(mean, dispersion)
 
     def _likeliest(self, values: Array, weights: Array, mean: float) -> float:

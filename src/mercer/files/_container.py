@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 import numpy as np
 
 from mercer._errors import MissingModelFileError, ModelFileError, NewerModelFileError, UnsavableError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._typing import Array
 from mercer.files._arrays import STORED_TYPES, code_of
 
@@ -117,31 +117,31 @@ def read_header(file: BinaryIO) -> Header:
         )
     raw = file.read(length)
     if len(raw) < length:
-        _refuse_damaged("it is cut off")
+        _raise_damaged("it is cut off")
     arrays = _parsed(raw)
     metadata = arrays.pop(METADATA, None)
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise ModelFileError("This is a file of safetensors, but not one of mercer. Name a file that `save` wrote.")
     _check_version(metadata)
     if len(arrays) > MAX_ARRAYS:
-        _refuse_damaged(f"it has {len(arrays):,} arrays")
+        _raise_damaged(f"it has {len(arrays):,} arrays")
     if sum(_checked_sizes(arrays)) != size - 8 - length:
-        _refuse_damaged("it is cut off, or longer than its header says")
+        _raise_damaged("it is cut off, or longer than its header says")
     return Header(metadata, arrays, raw, size)
 
 
 def read_arrays(file: BinaryIO, header: Header) -> dict[str, Array]:
     """Return all arrays of the file, after verifying its checksum."""
-    refuse_beyond_memory(header.size, "the model file", "load it on a larger machine")
+    check_memory(header.size, "the model file", "load it on a larger machine")
     digest = hashlib.sha256(len(header.raw).to_bytes(8, "little"))
     claimed = header.metadata.get("sha256", "")
     signed = f'"sha256":"{claimed}"'.encode("utf-8", "replace")
     if len(claimed) != len(NO_DIGEST) or header.raw.count(signed) != 1:
-        _refuse_damaged("its checksum is missing")
+        _raise_damaged("its checksum is missing")
     digest.update(header.raw.replace(signed, f'"sha256":"{NO_DIGEST}"'.encode()))
     arrays = {name: _read_array(file, about, digest) for name, about in header.arrays.items()}
     if digest.hexdigest() != claimed:
-        _refuse_damaged("its checksum is wrong")
+        _raise_damaged("its checksum is wrong")
     return arrays
 
 
@@ -149,12 +149,12 @@ def _read_array(file: BinaryIO, about: dict[str, Any], digest: Any) -> Array:
     try:
         values = np.empty(tuple(about["shape"]), dtype=STORED_TYPES[about["dtype"]])
     except ValueError:  # an empty array with an immense axis, (2⁶¹, 0)
-        _refuse_damaged("an array has impossible sizes")
+        _raise_damaged("an array has impossible sizes")
     octets = _octets(values)
     for start in range(0, len(octets), FILE_PIECE_BYTES):
         piece = octets[start : start + FILE_PIECE_BYTES]
         if _read_into(file, piece) < len(piece):
-            _refuse_damaged("it is cut off")
+            _raise_damaged("it is cut off")
         digest.update(piece)
     return values
 
@@ -171,12 +171,12 @@ def read_json(text: str) -> Any:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):  # readers would differ in which one they use
-        _refuse_damaged("a name occurs twice in it")
+        _raise_damaged("a name occurs twice in it")
     return found
 
 
 def _no_constant(name: str) -> NoReturn:
-    _refuse_damaged(f"{name} in it is not valid JSON")
+    _raise_damaged(f"{name} in it is not valid JSON")
 
 
 def _parsed(raw: bytes) -> dict[str, Any]:
@@ -187,16 +187,16 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise ModelFileError("This is not a model file, or a damaged one: its header is not JSON.") from None
     if not isinstance(found, dict):
-        _refuse_damaged("its header is not an object")
+        _raise_damaged("its header is not an object")
     return found
 
 
 def _check_version(metadata: dict[str, Any]) -> None:
     if not all(isinstance(value, str) for value in metadata.values()):
-        _refuse_damaged("its metadata are not strings")
+        _raise_damaged("its metadata are not strings")
     version = metadata.get("version", "")
     if not (version.isascii() and version.isdigit() and len(version) <= 9 and int(version) > 0):
-        _refuse_damaged("it has no version")
+        _raise_damaged("it has no version")
     if int(version) > VERSION:
         raise NewerModelFileError(
             f"The file has version {version} of the format and was written by mercer {writer(metadata)}; this one "
@@ -215,15 +215,15 @@ def _checked_sizes(arrays: dict[str, Any]) -> Iterator[int]:
     place = 0
     for about in arrays.values():
         if not isinstance(about, dict) or set(about) != {"dtype", "shape", "data_offsets"}:
-            _refuse_damaged("an array is not described")
+            _raise_damaged("an array is not described")
         shape, offsets = about["shape"], about["data_offsets"]
         if about["dtype"] not in STORED_TYPES if isinstance(about["dtype"], str) else True:
-            _refuse_damaged("an array has an unknown type")
+            _raise_damaged("an array has an unknown type")
         if not (_are_sizes(shape) and len(shape) <= MAX_AXES and _are_sizes(offsets) and len(offsets) == 2):
-            _refuse_damaged("an array has no sizes")
+            _raise_damaged("an array has no sizes")
         n_bytes = prod(shape) * np.dtype(STORED_TYPES[about["dtype"]]).itemsize
         if offsets != [place, place + n_bytes]:
-            _refuse_damaged("its arrays have gaps or overlap")
+            _raise_damaged("its arrays have gaps or overlap")
         place += n_bytes
         yield n_bytes
 
@@ -232,5 +232,5 @@ def _are_sizes(numbers: Any) -> bool:
     return isinstance(numbers, list) and all(type(n) is int and 0 <= n < 1 << 62 for n in numbers)
 
 
-def _refuse_damaged(why: str) -> NoReturn:
+def _raise_damaged(why: str) -> NoReturn:
     raise ModelFileError(f"The model file is damaged: {why}. Save the model again, or fetch the file again.")

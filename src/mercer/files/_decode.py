@@ -27,7 +27,7 @@ from mercer.files._arrays import is_known, restored
 from mercer.files._declarations import Verifier
 from mercer.files._encode import BIT_GENERATORS, MAX_DEPTH, SCALAR_TYPES, SPARSE
 from mercer.files._names import class_named, constant_named, enum_named, shown, type_named
-from mercer.files._rules import KeyBudget, SlowKeysError, refuse_unsafe
+from mercer.files._rules import KeyBudget, SlowKeysError, check_safe
 
 #: maximum levels of a file: some leaves are a level of JSON, but were not one of the saved object
 MAX_NESTING = MAX_DEPTH + 4
@@ -275,11 +275,11 @@ def _made(cls: Any, state: dict[str, Any]) -> Any:
         vars(thing).update(state)
     if requests is not None:
         vars(thing)[_state.REQUESTS] = _metadata_request(thing, requests["requests"])
-    refuse_unsafe(thing, _refuse_part)
+    check_safe(thing, _raise_damaged_part)
     return thing
 
 
-def _refuse_part(part: str, what: str, remedy: str) -> None:
+def _raise_damaged_part(part: str, what: str, remedy: str) -> None:
     raise damaged(f"{part} is {what}")
 
 

@@ -30,7 +30,7 @@ from mercer.files import _state
 from mercer.files._arrays import is_storable, little, stored
 from mercer.files._declarations import Verifier
 from mercer.files._names import name_of_class, name_of_type
-from mercer.files._rules import KeyBudget, SlowKeysError, refuse_unsafe
+from mercer.files._rules import KeyBudget, SlowKeysError, check_safe
 
 #: maximum nesting of lists, dicts and objects
 MAX_DEPTH = 100
@@ -72,9 +72,11 @@ class Encoder:
             return self._scalar(value)
         if isinstance(value, np.dtype):
             storable = is_storable(value)
-            return {"dtype": little(value).str if storable else self.refuse(f"the type {value}", "use another")}
+            return {
+                "dtype": little(value).str if storable else self.raise_unsavable(f"the type {value}", "use another")
+            }
         if isinstance(value, type):
-            return {"type": name_of_type(value) or self.refuse(f"the class {value.__name__}", "leave it out")}
+            return {"type": name_of_type(value) or self.raise_unsavable(f"the class {value.__name__}", "leave it out")}
         if isinstance(value, enum.Enum) and (name := name_of_class(type(value))):
             return {"enum": [name, value.value]}
         if isinstance(value, MethodType) and isinstance(value.__self__, Family) and value.__name__ == "transform":
@@ -85,17 +87,17 @@ class Encoder:
             return self._shared(value, lambda: self._listed(self._sparse(value)))
         if frame_library(value):
             return self._shared(value, lambda: self._listed(self._frame(value)))
-        return self._refuse_other(value)
+        return self._raise_unsavable_value(value)
 
     # Objects.
 
     def _object(self, name: str, thing: Any) -> Any:
-        refuse_unsafe(thing, self._refuse_at)
+        check_safe(thing, self._raise_unsavable_part)
         state, parts = {}, self._without_regrown(thing)
         for part, value in parts.items():
             with self._at(f".{part}"):
                 if not _state.may_have(type(thing), part):
-                    self.refuse("an attribute that its class does not declare", "delete it or declare it")
+                    self.raise_unsavable("an attribute that its class does not declare", "delete it or declare it")
                 state[part] = _requests(value) if part == _state.REQUESTS else self.value(value)
         self._verify(thing, parts)
         return self._added({"class": name, "state": state})
@@ -137,9 +139,9 @@ class Encoder:
     @contextmanager
     def _entered(self, thing: Any) -> Iterator[None]:
         if id(thing) in self._open:
-            self.refuse("an object that contains itself", "remove the cycle")
+            self.raise_unsavable("an object that contains itself", "remove the cycle")
         if len(self._open) >= MAX_DEPTH:
-            self.refuse(f"nested more than {MAX_DEPTH} levels deep", "make it flatter")
+            self.raise_unsavable(f"nested more than {MAX_DEPTH} levels deep", "make it flatter")
         self._open.add(id(thing))
         try:
             yield
@@ -156,7 +158,7 @@ class Encoder:
         if values.dtype == object:
             return self._listed(self._things(values))
         if not is_storable(values.dtype):
-            self.refuse(f"an array of {values.dtype}", "convert it to numbers or strings")
+            self.raise_unsavable(f"an array of {values.dtype}", "convert it to numbers or strings")
         plain, about = stored(values)
         return {"array": self._stored(plain), **about}
 
@@ -182,7 +184,7 @@ class Encoder:
     def _sparse(self, matrix: Any) -> Any:
         name = type(matrix).__name__
         if name not in SPARSE:
-            self.refuse(f"a sparse matrix of the kind {name}", "convert it with .tocsr()")
+            self.raise_unsavable(f"a sparse matrix of the kind {name}", "convert it with .tocsr()")
         parts = {part: self.array(getattr(matrix, part)) for part in ("data", "indices", "indptr")}
         return {"sparse": name, "shape": list(matrix.shape), **parts}
 
@@ -216,7 +218,7 @@ class Encoder:
         try:
             self._keys.make_set(keys)
         except SlowKeysError as error:
-            self.refuse(f"a container in which {error}", "use strings, or write them in an array")
+            self.raise_unsavable(f"a container in which {error}", "use strings, or write them in an array")
 
     def _entry(self, key: Any, value: Any) -> Any:
         with self._at(f"[{key!r:.40}]"):
@@ -232,10 +234,12 @@ class Encoder:
 
     def _bits(self, state: Any) -> Any:
         if state["bit_generator"] not in BIT_GENERATORS:
-            self.refuse(f"random numbers of {state['bit_generator']}", f"use one of {', '.join(BIT_GENERATORS)}")
+            self.raise_unsavable(
+                f"random numbers of {state['bit_generator']}", f"use one of {', '.join(BIT_GENERATORS)}"
+            )
         return self.value(state)
 
-    # Refusals.
+    # Errors.
 
     @contextmanager
     def _at(self, part: str) -> Iterator[None]:
@@ -245,20 +249,21 @@ class Encoder:
         finally:
             self._path.pop()
 
-    def _refuse_at(self, part: str, what: str, remedy: str) -> Any:
+    def _raise_unsavable_part(self, part: str, what: str, remedy: str) -> Any:
         with self._at(part):
-            return self.refuse(what, remedy)
+            return self.raise_unsavable(what, remedy)
 
-    def refuse(self, what: str, remedy: str) -> Any:
+    def raise_unsavable(self, what: str, remedy: str) -> Any:
         """Raise an error that names the part that cannot be written."""
         raise UnsavableError(f"{''.join(self._path)} is {what}, which model files cannot contain; {remedy}.")
 
-    def _refuse_other(self, value: Any) -> Any:
+    def _raise_unsavable_value(self, value: Any) -> Any:
         if callable(value) and not isinstance(value, type) and hasattr(value, "__name__"):
             remedy = "because files contain no code, use a named option instead, or set it to None before saving"
-            return self.refuse(f"the function {value.__name__}", remedy)
+            return self.raise_unsavable(f"the function {value.__name__}", remedy)
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
-        return self.refuse(f"of the class {kind}", "save objects of mercer, numbers, strings and arrays of them")
+        remedy = "save objects of mercer, numbers, strings and arrays of them"
+        return self.raise_unsavable(f"of the class {kind}", remedy)
 
 
 def _requests(request: Any) -> Any:

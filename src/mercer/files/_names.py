@@ -29,25 +29,25 @@ _PUBLIC = {"scipy.sparse._csr": "scipy.sparse", "scipy.sparse._csc": "scipy.spar
 def class_named(name: Any) -> type:
     """Return the class with this name, or raise an error, without any import, if it declares no fields."""
     found = _class(name)
-    return _refuse("class", name) if found is None or issubclass(found, Enum) else found
+    return _raise_not_allowed("class", name) if found is None or issubclass(found, Enum) else found
 
 
 def enum_named(name: Any) -> type[Enum]:
     """Return the enumeration with this name."""
     found = _class(name)
-    return found if found is not None and issubclass(found, Enum) else _refuse("enum", name)
+    return found if found is not None and issubclass(found, Enum) else _raise_not_allowed("enum", name)
 
 
 def constant_named(name: Any) -> Any:
     """Return the constant with this name."""
     found = tags.constant_of(name) if isinstance(name, str) else None
-    return _refuse("constant", name) if found is None else found
+    return _raise_not_allowed("constant", name) if found is None else found
 
 
 def type_named(name: Any) -> type:
     """Return the type of Python, NumPy or SciPy with this name."""
     if not isinstance(name, str) or name not in _TYPE_NAMES:
-        _refuse("type", name)
+        _raise_not_allowed("type", name)
     module, _, attribute = name.rpartition(".")
     found: type = getattr(importlib.import_module(module), attribute)
     return found
@@ -83,7 +83,7 @@ def _class(name: Any) -> type | None:
     return scikit_learn.class_at(name) if found is None else found
 
 
-def _refuse(kind: str, name: Any) -> Any:
+def _raise_not_allowed(kind: str, name: Any) -> Any:
     raise ModelFileError(
         f"The file names {shown(name)}, which is not a {kind} allowed in model files: it was tampered with, written by "
         "a newer mercer, or with a class of another package that is not imported here. Nothing was loaded."

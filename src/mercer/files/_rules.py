@@ -36,19 +36,19 @@ class UnsafePart(Protocol):
     def __call__(self, part: str, what: str, remedy: str) -> Any: ...
 
 
-def refuse_unsafe(thing: Any, refuse: UnsafePart) -> None:
-    """Refuse an object with a cache of pickles, too many processes, or a part that its class declares as unsafe."""
+def check_safe(thing: Any, raise_for: UnsafePart) -> None:
+    """Raise for an object with a cache of pickles, too many processes, or a part that its class declares as unsafe."""
     cls: Any = type(thing)
     parts = getattr(thing, "__dict__", {})
     if parts.get("memory") is not None:
-        refuse(".memory", "a cache from which pickles would be loaded", "save it with memory=None")
+        raise_for(".memory", "a cache from which pickles would be loaded", "save it with memory=None")
     n_jobs = parts.get("n_jobs")
     if n_jobs is not None and not (isinstance(n_jobs, int | np.integer) and abs(int(n_jobs)) <= MAX_PROCESSES):
-        refuse(".n_jobs", f"a number of processes beyond {MAX_PROCESSES}", "set n_jobs=None")
+        raise_for(".n_jobs", f"a number of processes beyond {MAX_PROCESSES}", "set n_jobs=None")
     for find in declaration_of(cls).unsafe:
         found: Unsafe | None = resolve(find)(thing)
         if found is not None:
-            refuse(f".{found.part}", found.what, found.remedy)
+            raise_for(f".{found.part}", found.what, found.remedy)
 
 
 class SlowKeysError(Exception):

@@ -205,7 +205,7 @@ class Covariance:
 
 def compute_covariance(fitted: FittedModel, kind: str = "model", clusters: Any = None) -> Covariance:
     """Return the covariance of one of `COVARIANCE_KINDS`."""
-    _refuse_unfit(fitted, kind, clusters)
+    _check_kind(fitted, kind, clusters)
     bread = compute_bread(fitted)
     effective = _effective(fitted, bread)
     dispersion = dispersion_of(fitted, effective)
@@ -349,7 +349,7 @@ def _cluster_codes(clusters: Any, fitted: FittedModel) -> Array:
     return codes
 
 
-def _refuse_unfit(fitted: FittedModel, kind: str, clusters: Any) -> None:
+def _check_kind(fitted: FittedModel, kind: str, clusters: Any) -> None:
     if kind not in COVARIANCE_KINDS:
         raise InferenceError(f"there is no covariance {kind!r}; give one of {', '.join(COVARIANCE_KINDS)}.")
     if (kind == "cluster") != (clusters is not None):

@@ -147,7 +147,7 @@ class Summary:
     @property
     def statistics(self) -> Array:
         """Coefficients divided by their standard errors."""
-        self._refuse_posterior("test statistics")
+        self._check_no_posterior("test statistics")
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.coefficients / self.standard_errors)
 
@@ -248,19 +248,19 @@ class Summary:
         -------
         test : HypothesisTest
         """
-        self._refuse_posterior("tests")
+        self._check_no_posterior("tests")
         return hypotheses.wald_test(self._fitted, self._covariance, self._hypothesis(hypothesis, values))
 
     def likelihood_ratio_test(
         self, hypothesis: str | Sequence[str] | Array, values: float | Array = 0.0
     ) -> HypothesisTest:
         """Test coefficients by how much worse the best fit under the hypothesis is; parameters as in `wald_test`."""
-        self._refuse_posterior("tests")
+        self._check_no_posterior("tests")
         return hypotheses.likelihood_ratio_test(self._fitted, self._covariance, self._hypothesis(hypothesis, values))
 
     def score_test(self, hypothesis: str | Sequence[str] | Array, values: float | Array = 0.0) -> HypothesisTest:
         """Test coefficients by the slope of the likelihood at the best fit under the hypothesis; see `wald_test`."""
-        self._refuse_posterior("tests")
+        self._check_no_posterior("tests")
         return hypotheses.score_test(self._fitted, self._covariance, self._hypothesis(hypothesis, values))
 
     def profile_interval(self, term: str, level: float | None = None) -> tuple[float, float]:
@@ -278,7 +278,7 @@ class Summary:
         (lower, upper) : floats
             Ends of the interval; infinite if the likelihood does not decrease far enough.
         """
-        self._refuse_posterior("profile intervals")
+        self._check_no_posterior("profile intervals")
         position = find_position(term, self.names)
         return profile_interval(self._fitted, self._covariance, position, self._level(level))
 
@@ -315,7 +315,7 @@ class Summary:
     def _hypothesis(self, about: Any, values: Any) -> hypotheses.Hypothesis:
         return parse_hypothesis(self.names, about, values)
 
-    def _refuse_posterior(self, what: str) -> None:
+    def _check_no_posterior(self, what: str) -> None:
         if self.posterior:
             raise InferenceError(
                 f"there are no {what} after an L2 penalty: the estimate is the mode of a posterior, biased towards the "

@@ -34,7 +34,7 @@ from mercer.families.penalties import L2, ElasticNet, Penalty, Strengths
 from mercer.families.response import Response
 from mercer.inference._fitted import ClassRows, FittedModel, MeanRows
 from mercer.inference._prediction import NewRows
-from mercer.linear_model.glm import read_offset, refuse_spoilt_table
+from mercer.linear_model.glm import check_finite_table, read_offset
 from mercer.linear_model.glm_target import is_grouped, read_target, read_trials
 from mercer.linear_model.logistic_path import row_weights
 from mercer.linear_model.separation import SEPARATION_CODE, weak_prior
@@ -65,13 +65,13 @@ class FitReading:
 
     def predictor(self, X: Any, offset: Any, exposure: Any) -> NewRows:
         rows = NewRows(self.fitted, *self.new(X, offset, exposure))
-        self.refuse_spoilt(rows.eta, X, "predict_interval")
+        self.check_predictors(rows.eta, X, "predict_interval")
         return rows
 
-    def refuse_spoilt(self, eta: Array, X: Any, who: str) -> None:
+    def check_predictors(self, eta: Array, X: Any, who: str) -> None:
         """Raise an error if linear predictors are not finite because of a value of X."""
         if not np.isfinite(eta).all():
-            refuse_spoilt_table(Table.of(X), self.columns, estimator=who)
+            check_finite_table(Table.of(X), self.columns, estimator=who)
 
 
 class FitInputs(NamedTuple):
@@ -81,7 +81,7 @@ class FitInputs(NamedTuple):
     offset: Any
     exposure: Any
 
-    def refuse_offset(self, model: Any) -> None:
+    def check_no_offset(self, model: Any) -> None:
         if self.offset is not None or self.exposure is not None:
             raise DataError(f"{type(model).__name__} takes neither offset nor exposure; use GLM, which does.")
 
@@ -130,7 +130,7 @@ def make_fitted_class_model(
     )
 
 
-def refuse_other_classes(classes: Array, fitted: Array) -> None:
+def check_same_classes(classes: Array, fitted: Array) -> None:
     """Raise an error if these are not the classes of the fit."""
     if not np.array_equal(classes, fitted):
         raise DataError(
@@ -151,7 +151,7 @@ def read_glm(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
     target = read_target(model.family_, y, weight)
     drop_first = penalty is None and model.fit_intercept
     design, terms = matrix_of(table, intercept=model.fit_intercept, drop_first=drop_first, weight=weight)
-    _refuse_other_data(model, terms.names, target.classes)
+    _check_same_data(model, terms.names, target.classes)
     offset = read_offset(inputs.offset, inputs.exposure, model.link_, len(y))
     observations = Observations(design, target.values, weight, offset)
     given = Strengths.none(len(terms.names)) if penalty is None else penalty.strengths(len(terms.names))
@@ -198,7 +198,7 @@ def _separation_notes(model: Any) -> tuple[str, ...]:
     return (f"{finding.sentence} {consequence}",)
 
 
-def _refuse_other_data(model: Any, names: Sequence[str], classes: Array | None) -> None:
+def _check_same_data(model: Any, names: Sequence[str], classes: Array | None) -> None:
     """Raise an error if levels of categories or classes are not those of the fit."""
     if list(names) != list(model.coefficient_names_):
         other = sorted(set(names) ^ set(model.coefficient_names_))
@@ -206,12 +206,12 @@ def _refuse_other_data(model: Any, names: Sequence[str], classes: Array | None) 
             f"X has other categories than the model was fitted to: {listed(other)}; give the data of the fit."
         )
     if classes is not None:
-        refuse_other_classes(classes, model.classes_)
+        check_same_classes(classes, model.classes_)
 
 
 def read_glm_regressor(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
     """Read a `PoissonRegressor`, `GammaRegressor` or `TweedieRegressor`."""
-    inputs.refuse_offset(model)
+    inputs.check_no_offset(model)
     X, y = _numbers(model, X, y)
     weight = check_weight(inputs.sample_weight, X)
     strength = model.alpha * (len(y) if weight is None else weight.sum())
@@ -220,7 +220,7 @@ def read_glm_regressor(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitRead
 
 def read_least_squares(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
     """Read a `LinearRegression`, `Ridge` or `RidgeCV`."""
-    inputs.refuse_offset(model)
+    inputs.check_no_offset(model)
     if getattr(model, "positive", False):
         raise InferenceError(
             "coefficients that were constrained to be positive have no standard errors: the estimate of one that is 0 "
@@ -249,14 +249,14 @@ def read_logistic_cv(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReadin
 
 
 def _read_logistic(model: Any, X: Any, y: Any, inputs: FitInputs, penalised: tuple[float, float]) -> FitReading:
-    inputs.refuse_offset(model)
+    inputs.check_no_offset(model)
     if model.solver == "liblinear" and model.fit_intercept:
         raise InferenceError(
             "solver='liblinear' has penalised the intercept too, whose posterior is not supported; fit with another."
         )
     X, y = check_rows(model, X, y, reset=False, **CHECK_OPTIONS)
     classes, codes = encode_labels(y)
-    refuse_other_classes(classes, model.classes_)
+    check_same_classes(classes, model.classes_)
     weight = row_weights(inputs.sample_weight, X, model.class_weight, classes, codes)
     C, l1_ratio = penalised
     given = NumericInputs(model, X, codes.astype(np.float64), weight, ElasticNet(1 / C, l1_ratio=l1_ratio))
@@ -314,7 +314,7 @@ class NumericInputs:
         return type(self.model).__name__
 
     def _new(self, X: Any, offset: Any, exposure: Any) -> tuple[Matrix, Array | None]:
-        FitInputs(None, offset, exposure).refuse_offset(self.model)
+        FitInputs(None, offset, exposure).check_no_offset(self.model)
         return self._design[1].design(check_rows(self.model, X, reset=False, **CHECK_OPTIONS)), None
 
 
@@ -397,14 +397,14 @@ def _adds_up(fitted: FittedModel, group: list[int], n_features: int) -> bool:
     return bool(np.allclose(sums, 1.0, rtol=0, atol=1e-8))
 
 
-def refuse_log_target(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
+def raise_for_log_target(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
     raise InferenceError(
         "summary is not for LogNormalRegressor: its coefficients are those of LinearRegression or Ridge of log y. Fit "
         "one of them to the logarithm of y for standard errors."
     )
 
 
-def refuse_selection(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
+def raise_for_selection(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
     raise InferenceError(AFTER_L1)
 
 
@@ -415,7 +415,7 @@ def read_fit(model: Any, X: Any, y: Any, *, sample_weight: Any, offset: Any, exp
     reading = read_pipeline(model, X, y, inputs, _read) if isinstance(model, Pipeline) else _read(model, X, y, inputs)
     if reading.fitted.strengths.l1.any():
         raise InferenceError(AFTER_L1)
-    reading.refuse_spoilt(reading.fitted.eta, X, "summary")
+    reading.check_predictors(reading.fitted.eta, X, "summary")
     return reading
 
 

@@ -30,16 +30,16 @@ from mercer.base.kernel_choice import (
     plain_kernel,
     sample_row_numbers,
 )
-from mercer.base.kernel_comparison import refuse_no_kernel_matrix
+from mercer.base.kernel_comparison import check_kernel_matrix
 from mercer.base.kernel_rows import check_kernel_rows
 from mercer.base.sources import fit_to_sample, fits_sources, maps_sources
 from mercer.base.validation import (
     Plan,
+    check_finite,
     check_tensor,
     fetch_rows,
     forget_fit,
     is_sparse,
-    refuse_not_finite,
     restore_on_failure,
 )
 from mercer.data.sources.base import Source
@@ -177,7 +177,7 @@ def make_comparison(model: Any, X: Any) -> LandmarkComparison:
                 "parameters of its own, RBF(gamma=…), and kernel_params are those of a function."
             )
         if is_precomputed(model.kernel):
-            refuse_no_kernel_matrix(X, "the kernel matrix")
+            check_kernel_matrix(X, "the kernel matrix")
             return LandmarksByMatrix()
         if isinstance(model.kernel, Kernel):
             return LandmarksByKernel(model.kernel)
@@ -371,7 +371,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _validate(self, X: Any, *, reset: bool) -> Any:
         if is_tensor(X):
             X = check_tensor(self, X, reset=reset)
-            refuse_not_finite(self, X)
+            check_finite(self, X)
             if callable(self.kernel) and not isinstance(self.kernel, Kernel):
                 raise DeviceError(
                     "a function of two rows does not compare rows of a tensor; give a Kernel such as RBF(), or arrays, "

@@ -26,10 +26,10 @@ from mercer.base.kernel_rows import rows_for_gamma
 from mercer.base.sources import fit_to_sample, fits_sources, maps_sources
 from mercer.base.validation import (
     Plan,
+    check_finite,
     check_rows,
     check_tensor,
     is_sparse,
-    refuse_not_finite,
     restore_on_failure,
     tensor_plan,
 )
@@ -68,7 +68,7 @@ class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _finite_rows(self, X: Any, *, reset: bool) -> Any:
         X = (check_tensor if is_tensor(X) else check_rows)(self, X, reset=reset)
-        refuse_not_finite(self, X)
+        check_finite(self, X)
         return X
 
     def __sklearn_tags__(self) -> Any:

@@ -17,7 +17,7 @@ from mercer._errors import DeviceMemoryError
 from mercer._gpu import is_tensor, like
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._jit.product import put_product
-from mercer._memory import gigabytes, refuse_beyond_memory
+from mercer._memory import check_memory, gigabytes
 from mercer._stored import floats, optional, part_of, stored, whole
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
@@ -32,7 +32,7 @@ MEMORY_REMEDY = "transform fewer rows at a time, or have fewer components"
 def allocate_array(rows: int, features: int, dtype: Any) -> NDArray[Any]:
     """Return an empty array in main memory, or raise an error with the size that it would have."""
     size = float(rows) * features * np.dtype(dtype).itemsize
-    refuse_beyond_memory(size, f"{rows:,} rows of {features:,} features", MEMORY_REMEDY)
+    check_memory(size, f"{rows:,} rows of {features:,} features", MEMORY_REMEDY)
     return np.empty((rows, features), dtype)
 
 

@@ -20,10 +20,10 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Half, Question, kernel_choice, resolve, traits, traits_of
 from mercer.base.fitted_fields import FITTED, FITTED_KERNEL_ROWS
-from mercer.base.kernel_rows import check_kernel_rows, fetch_row_values, kernel_plan, refuse_no_kernel
+from mercer.base.kernel_rows import check_kernel_rows, check_semidefinite, fetch_row_values, kernel_plan
 from mercer.base.progress import watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import Plan, best_class, refuse_no_target, restore_on_failure
+from mercer.base.validation import Plan, best_class, check_has_target, restore_on_failure
 from mercer.kernel_approximation.approximate import fit_feature_map
 from mercer.kernel_approximation.function import Function, KernelFunction
 from mercer.kernel_ridge.objectives import ObjectiveTarget, find_objective
@@ -239,14 +239,14 @@ class Kernelized(KernelModel):
         return self
 
     def _fit_checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[MercerWarning, ...]:
-        refuse_no_target(self, y, "response")
+        check_has_target(self, y, "response")
         self.model._validate_params()
         objective = find_objective(self.model)
         kernel = kernel_from(self.kernel)
         X, y = check_kernel_rows(
             self, kernel, X, y, reset=True, y_numeric=objective.numeric, multi_output=objective.multi_output
         )
-        refuse_no_kernel(kernel, X)
+        check_semidefinite(kernel, X)
         target = objective.target(X, y, fetch_row_values(sample_weight, X, "sample_weight"))
         within = kernel + objective.constant if objective.constant else kernel
         machine = KernelProblemSpec(within, target.kind, target.strength, objective.intercept, objective.limits)

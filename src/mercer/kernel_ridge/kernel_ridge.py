@@ -34,17 +34,17 @@ from mercer.base.kernel_choice import (
     plain_kernel,
     width_of,
 )
-from mercer.base.kernel_comparison import refuse_no_kernel_matrix
+from mercer.base.kernel_comparison import check_kernel_matrix
 from mercer.base.kernel_rows import check_kernel_rows, check_row_weight, fetch_row_values, kernel_plan, rows_for_gamma
 from mercer.base.linear import r_squared
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
     check_finite_targets,
+    check_has_target,
     fetch_tensor,
     forget_fit,
     is_sparse,
-    refuse_no_target,
     restore_on_failure,
     tensor_plan,
 )
@@ -535,7 +535,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
     # Fitting.
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
-        refuse_no_target(self, y)
+        check_has_target(self, y)
         options: dict[str, Any] = {"accept_sparse": SPARSE_FORMATS, "y_numeric": True, "multi_output": True}
         sample_weight = fetch_row_values(sample_weight, X, "sample_weight")
         if is_tensor(X) and (self._is_tuned or is_precomputed(self.kernel) or np.any(np.equal(self.alpha, 0))):
@@ -544,7 +544,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         X, y = check_kernel_rows(self, plain_kernel(self.kernel), X, y, reset=True, **options)
         if is_precomputed(self.kernel):
             X = X.toarray() if is_sparse(X) else X
-            refuse_no_kernel_matrix(X, "the kernel matrix")
+            check_kernel_matrix(X, "the kernel matrix")
             self.kernel_: Kernel | None = None
         else:
             gamma = None if is_choice_of_gamma(self.gamma) else self.gamma

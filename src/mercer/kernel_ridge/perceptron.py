@@ -19,10 +19,10 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import DECIDES_ONLY, traits
 from mercer.base.fitted_fields import FITTED, FITTED_KERNEL_ROWS
-from mercer.base.kernel_rows import check_kernel_rows, check_row_weight, refuse_no_kernel
+from mercer.base.kernel_rows import check_kernel_rows, check_row_weight, check_semidefinite
 from mercer.base.progress import Progress, watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import Plan, is_sparse, refuse_no_target, refuse_one_class, restore_on_failure
+from mercer.base.validation import Plan, check_has_target, check_two_classes, is_sparse, restore_on_failure
 from mercer.data.labels import encode_labels
 from mercer.kernel_approximation.function import KernelFunction
 from mercer.kernel_ridge._kernelize import KernelModel
@@ -325,16 +325,16 @@ class KernelPerceptron(KernelModel):
         return self
 
     def _fit_checked(self, X: Any, y: Any, sample_weight: Any) -> str | None:
-        refuse_no_target(self, y, "response")
+        check_has_target(self, y, "response")
         self.model._validate_params()
         rule, kernel = make_rule(self.model), kernel_from(self.kernel)
         X, y = check_kernel_rows(self, kernel, X, y, reset=True)
-        refuse_no_kernel(kernel, X)
+        check_semidefinite(kernel, X)
         weight = check_row_weight(sample_weight, np.empty((len(y), 1)))
         weight = np.ones(len(y)) if weight is None else weight
         weighted = np.flatnonzero(weight)
         self.classes_, codes = encode_labels(np.asarray(y)[weighted])
-        refuse_one_class(self.classes_)
+        check_two_classes(self.classes_)
         rows = cache_rows(Gram(kernel, X if len(weighted) == len(y) else take(X, weighted)))
         problem = PerceptronProblem(rows, codes, self.classes_, weight[weighted], is_sparse(X))
         self.plan_ = Plan(f"perceptron in the span of {len(weighted)} rows", "float64", 1, 1)

@@ -128,7 +128,7 @@ def _build_adjacency(graphs: list[_InputGraph], nodes: Array, directed: bool) ->
     total = int(nodes[-1])
     edges = np.concatenate([np.zeros((0, 2), np.int64), *(graph.edges for graph in graphs)]).astype(np.int64)
     owners = np.repeat(np.arange(len(graphs)), [len(graph.edges) for graph in graphs])
-    _refuse_outside(edges, owners, np.diff(nodes))
+    _check_edges_inside(edges, owners, np.diff(nodes))
     edges += nodes[owners, None]
     if not directed:
         edges = np.concatenate([edges, edges[:, ::-1]])
@@ -138,7 +138,7 @@ def _build_adjacency(graphs: list[_InputGraph], nodes: Array, directed: bool) ->
     return np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=total))]).astype(np.int64), neighbours
 
 
-def _refuse_outside(edges: Array, owners: Array, sizes: Array) -> None:
+def _check_edges_inside(edges: Array, owners: Array, sizes: Array) -> None:
     outside = ((edges < 0) | (edges >= sizes[owners, None])).any(axis=1)
     if outside.any():
         edge = int(np.argmax(outside))

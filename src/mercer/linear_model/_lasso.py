@@ -33,7 +33,7 @@ from mercer.base.diagnosis import Finding
 from mercer.base.fitted_fields import FITTED_LINEAR, FITTED_PATHS
 from mercer.base.progress import show_bar
 from mercer.base.sources import fits_sources
-from mercer.base.validation import cast_to_precision, refuse_no_alphas, weight_in_fold
+from mercer.base.validation import cast_to_precision, check_alphas, weight_in_fold
 from mercer.data.blocks import rows_per_block
 from mercer.data.sources.base import Source
 from mercer.linear_model._lasso_path import (
@@ -131,7 +131,7 @@ class L1Regressor(LeastSquaresRegressor, ABC):
 @traits(
     "regression",
     export="mercer.export.linear.regression",
-    summary="mercer.inference.reading.refuse_selection",
+    summary="mercer.inference.reading.raise_for_selection",
     objective="mercer.kernel_ridge.objectives.raise_for_l1",
 )
 @stored(**FITTED_LINEAR, dual_gap_=either(real(), floats("t")))
@@ -283,7 +283,7 @@ class ElasticNet(L1Regressor):
 @traits(
     "regression",
     export="mercer.export.linear.regression",
-    summary="mercer.inference.reading.refuse_selection",
+    summary="mercer.inference.reading.raise_for_selection",
     objective="mercer.kernel_ridge.objectives.raise_for_l1",
 )
 @stored(**FITTED_LINEAR, l1_ratio=real())
@@ -517,7 +517,7 @@ class L1RegressorCV(L1Regressor, ABC):
         if isinstance(self.alphas, Integral):
             largest = largest_slope(task, intercept=self.fit_intercept, positive=self.positive)
             return [alpha_grid(largest, l1_ratio, self.eps, int(self.alphas)) for l1_ratio in l1_ratios]
-        refuse_no_alphas(self.alphas)
+        check_alphas(self.alphas)
         for index, alpha in enumerate(self.alphas):
             check_scalar(alpha, f"alphas[{index}]", target_type=Real, min_val=0.0, include_boundaries="left")
         return [sort_alphas(self.alphas)] * len(l1_ratios)
@@ -551,7 +551,7 @@ class L1RegressorCV(L1Regressor, ABC):
 @traits(
     "regression",
     export="mercer.export.linear.regression",
-    summary="mercer.inference.reading.refuse_selection",
+    summary="mercer.inference.reading.raise_for_selection",
     objective="mercer.kernel_ridge.objectives.raise_for_l1",
 )
 @stored(**FITTED_PATHS, l1_ratio_=real())
@@ -689,7 +689,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     chooses="alpha",
     candidates=_candidates,
     export="mercer.export.linear.regression",
-    summary="mercer.inference.reading.refuse_selection",
+    summary="mercer.inference.reading.raise_for_selection",
     objective="mercer.kernel_ridge.objectives.raise_for_l1",
 )
 @stored(**FITTED_PATHS)

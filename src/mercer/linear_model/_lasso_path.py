@@ -24,7 +24,7 @@ from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyErr
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer._warn import warn
-from mercer.base.validation import is_sparse, refuse_non_finite, refuse_spoilt_start
+from mercer.base.validation import check_finite_entries, check_start, is_sparse
 from mercer.families.penalties import Strengths
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.columns import CONSTANT_SPREAD
@@ -129,7 +129,7 @@ def fit_path(task: PathTask, alphas: Array, terms: PathTerms, start: Array | Non
     """Return the models at the alphas, in their order; a `FitInterrupted` has those found so far as its `solution`."""
     alphas = np.asarray(alphas, dtype=np.float64)
     if start is not None:
-        refuse_spoilt_start(start)
+        check_start(start)
     with name_largest_column(task.X):
         if not terms.positive and (terms.l1_ratio == 0 or not alphas.any()):
             return [_without_l1(task, float(alpha), terms) for alpha in alphas]
@@ -266,11 +266,11 @@ def usable_gram(precompute: Any, task: PathTask, *, intercept: bool) -> Array | 
             UserWarning,
         )
         return None
-    _refuse_other_gram(gram, task, centre if intercept else np.zeros(columns))
+    _check_gram(gram, task, centre if intercept else np.zeros(columns))
     return gram if gram.dtype == np.float64 else None
 
 
-def _refuse_other_gram(gram: Array, task: PathTask, centre: Array) -> None:
+def _check_gram(gram: Array, task: PathTask, centre: Array) -> None:
     """Raise an error if one element of the Gram matrix, computed anew, differs."""
     first = task.X.shape[1] // 2
     second = min(first + 1, task.X.shape[1] - 1)
@@ -620,7 +620,7 @@ def enet_path(
         chosen = _alphas(task, terms, n_alphas, alphas, eps)
         found = fit_path(task, chosen, terms, None if coef_init is None else np.asarray(coef_init, dtype=np.float64))
     except NonFiniteError:
-        refuse_non_finite(X, [f"x{j}" for j in range(X.shape[1])], "enet_path")
+        check_finite_entries(X, [f"x{j}" for j in range(X.shape[1])], "enet_path")
         raise
     warn_if_unconverged(found, chosen, task.total)
     _print_progress(found, verbose)

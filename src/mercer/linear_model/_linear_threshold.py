@@ -27,24 +27,24 @@ from mercer._typing import Array
 from mercer.base import DECIDES_ONLY, Candidate, Question, traits
 from mercer.base.agreement import (
     check_announced_classes,
-    refuse_labels_of_other_type,
-    refuse_new_classes,
+    check_label_types,
+    check_labels_announced,
     regrow_weights,
 )
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.linear import LinearClassifier
 from mercer.base.progress import CallbackSupportMixin, watch_fit, with_callbacks
-from mercer.base.sources import fits_sources, reader_of, refuse_offset, streamed_plan
+from mercer.base.sources import check_no_offset, fits_sources, reader_of, streamed_plan
 from mercer.base.validation import (
     NO_WEIGHT,
     Plan,
+    check_finite,
+    check_has_target,
     check_rows,
+    check_two_classes,
     check_weight,
     decode_labels,
     forget_fit,
-    refuse_no_target,
-    refuse_not_finite,
-    refuse_one_class,
     restore_on_failure,
 )
 from mercer.data.labels import codes_of, encode_labels
@@ -62,7 +62,7 @@ def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any], *,
 
     `zero_is_positive` is whether a score of 0 means the positive class, as in the model's `predict`.
     """
-    refuse_offset(model, source.head())
+    check_no_offset(model, source.head())
     forget_fit(model)
     vars(model).pop("_units", None)
     try:
@@ -121,7 +121,7 @@ def _labels(chunk: Chunk) -> Array:
 
 
 def _merge_labels(mine: Array, theirs: Array) -> Array:
-    refuse_labels_of_other_type(theirs, mine)
+    check_label_types(theirs, mine)
     return np.union1d(mine, theirs)
 
 
@@ -321,7 +321,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
             self._classes_fixed = False
             X, y, weight = self._checked(X, y, sample_weight, reset=True)
             self.classes_, codes = encode_labels(y)
-            refuse_one_class(self.classes_, OR_BY_PARTS)
+            check_two_classes(self.classes_, OR_BY_PARTS)
             data = self._make_data(X, codes, weight)
             self._units = self._make_units(np.zeros((data.units, X.shape[1])), np.zeros(data.units), data)
             self._learn(data, X, y, tolerance=self.tol, most_passes=self.max_iter)
@@ -338,7 +338,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
 
         self._classes_fixed = False
         learn_in_order(self, source, learn_from, zero_is_positive=True)
-        refuse_one_class(self.classes_, OR_BY_PARTS)
+        check_two_classes(self.classes_, OR_BY_PARTS)
         self.trace_ = History.of_parts(records)
         return self
 
@@ -373,7 +373,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         return self
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Any, Array | None]:
-        refuse_no_target(self, y, "class")
+        check_has_target(self, y, "class")
         X, y = check_rows(self, X, y, reset=reset, dtype=[np.float64, np.float32])
         weight = check_weight(sample_weight, X)
         if weight is not None and (positive := weight > 0).sum() < len(weight):
@@ -407,9 +407,9 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         if known is None:
             return labels
         if self._classes_fixed:
-            refuse_new_classes(labels, known)
+            check_labels_announced(labels, known)
             return known
-        refuse_labels_of_other_type(labels, known)
+        check_label_types(labels, known)
         return np.union1d(known, labels)
 
     @with_callbacks
@@ -437,7 +437,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
                         tolerance=tolerance,
                         most_passes=most_passes,
                         progress=watch.progress,
-                        blame=lambda: refuse_not_finite(self, X),
+                        blame=lambda: check_finite(self, X),
                     )
                 )
             except FitInterrupted as stop:

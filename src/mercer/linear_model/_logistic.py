@@ -20,18 +20,18 @@ from mercer.base.diagnosis import Diagnosis
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.linear import LinearClassifier
 from mercer.base.progress import watch_fit, with_callbacks
-from mercer.base.sources import fits_sources, locate_bad_values, observe, reader_of, refuse_offset, streamed_plan
+from mercer.base.sources import check_no_offset, fits_sources, locate_bad_values, observe, reader_of, streamed_plan
 from mercer.base.validation import (
     NO_WEIGHT,
     Plan,
+    check_coefficients,
+    check_finite,
+    check_start,
     check_tensor,
     column_names,
     encode_tensor_labels,
     move_to_main_memory,
     publish,
-    refuse_not_finite,
-    refuse_spoilt_start,
-    refuse_unrepresentable,
     restore_on_failure,
     tensor_plan,
     warn_of_many_classes,
@@ -45,14 +45,14 @@ from mercer.linear_model.logistic_path import (
     LogisticPoint,
     PathInterrupted,
     PathPenalty,
+    check_enough_classes,
+    check_solver,
     checked_rows,
     class_weights,
     diagnose_point,
     encode_classes,
     read_labelled_chunk,
     read_labelled_numbers,
-    refuse_few_classes,
-    refuse_unsuitable,
     report_steps,
     row_weights,
     tensor_row_weights,
@@ -251,10 +251,10 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
             raise
         if not np.isfinite(point.certificate.value):
             if X is not None:
-                refuse_not_finite(self, X)
+                check_finite(self, X)
             raise NonFiniteError(NOT_FINITE)
         names, classes = column_names(self), [str(label) for label in self.classes_.tolist()]
-        refuse_unrepresentable(point.coefficients.coef, names)
+        check_coefficients(point.coefficients.coef, names)
         try:
             point, self.diagnosis_ = diagnose_point(path, point, names, classes)
         except PathInterrupted:
@@ -269,7 +269,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
     @with_callbacks
     def _learn_from(self, source: Source) -> Any:
         penalised, first, liblinear = self._penalised(), source.head(), self.solver == "liblinear"
-        refuse_offset(self, first)
+        check_no_offset(self, first)
         X, _ = checked_rows(self, first.X, first.y, self.solver, [np.float64, np.float32])
         reader, dtype = reader_of(self), "float64" if liblinear else X.dtype
         with locate_bad_values(source, reader, read_labelled_numbers):
@@ -291,7 +291,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
 
     def _coded(self, survey: Survey) -> Responses:
         """Return how the labels of a source are read, as codes with the weights of their classes."""
-        refuse_few_classes(survey.labels, self.solver)
+        check_enough_classes(survey.labels, self.solver)
         warn_of_many_classes(survey.labels, survey.rows)
         self.classes_ = survey.labels
         if not survey.weight > 0:
@@ -305,7 +305,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
             checked_rows(self, X, y, self.solver, None)
         X = check_tensor(self, X, reset=True)
         self.classes_, codes = encode_tensor_labels(y, X)
-        refuse_few_classes(self.classes_, self.solver)
+        check_enough_classes(self.classes_, self.solver)
         warn_of_many_classes(self.classes_, len(codes))
         return X, codes, tensor_row_weights(sample_weight, X, self.class_weight, self.classes_, codes)
 
@@ -321,7 +321,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
     def _penalised(self) -> PathPenalty:
         """Return C and l1_ratio, by scikit-learn's rules and with its warnings about deprecated parameters."""
         penalty = self._penalty()
-        refuse_unsuitable(self.solver, penalty, self.dual)
+        check_solver(self.solver, penalty, self.dual)
         ratio = self.l1_ratio
         if penalty != "elasticnet" and ratio is not None and 0 < ratio < 1:
             warn(f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})")
@@ -374,7 +374,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
                 f"Initialization coef is of shape {self.coef_.shape}, expected shape {expected}. Set warm_start=False "
                 "to fit other columns or classes."
             )
-        refuse_spoilt_start(self.coef_, self.intercept_)
+        check_start(self.coef_, self.intercept_)
         return Coefficients(np.asarray(self.coef_, dtype=float), np.asarray(self.intercept_, dtype=float))
 
     def _store(self, point: LogisticPoint) -> None:

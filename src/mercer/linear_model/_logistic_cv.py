@@ -35,9 +35,9 @@ from mercer.base.linear import LinearClassifier
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
+    check_finite,
     check_weight,
     column_names,
-    refuse_not_finite,
     restore_on_failure,
     weight_in_fold,
 )
@@ -50,10 +50,10 @@ from mercer.linear_model.logistic_path import (
     LogisticPoint,
     PathInterrupted,
     PathPenalty,
+    check_solver,
     checked_rows,
     diagnose_point,
     encode_classes,
-    refuse_unsuitable,
     row_weights,
     warn_if_unfinished,
 )
@@ -96,9 +96,9 @@ def read_options(model: Any) -> CVOptions:
             f"docstring of {name} for more details.",
             FutureWarning,
         )
-    refuse_unsuitable(model.solver, penalty, model.dual)
+    check_solver(model.solver, penalty, model.dual)
     if penalty == "elasticnet":
-        _refuse_bad_ratios(l1_ratios)
+        _check_ratios(l1_ratios)
     elif l1_ratios is not None and model.penalty != "deprecated":
         warn(f"l1_ratios parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})", UserWarning)
     scoring = None if isinstance(model.scoring, str) and model.scoring == "warn" else model.scoring
@@ -150,7 +150,7 @@ def _penalty(model: Any, l1_ratios: Any) -> str:
     return "l1" if np.all(np.asarray(l1_ratios) == 1) else "elasticnet"
 
 
-def _refuse_bad_ratios(l1_ratios: Any) -> None:
+def _check_ratios(l1_ratios: Any) -> None:
     is_valid = l1_ratios is not None and all(isinstance(ratio, Real) and 0 <= float(ratio) <= 1 for ratio in l1_ratios)
     if not is_valid or len(l1_ratios) == 0:
         raise DataError(
@@ -226,11 +226,11 @@ def score_fits(points: Points, score: Callable[[int, LogisticPoint], float]) -> 
 def _fit_along(path: LogisticPath, Cs: Array, l1_ratio: float) -> list[LogisticPoint]:
     points: list[LogisticPoint] = []
     for C in Cs:
-        points.append(refuse_not_solved(path.at(float(C), l1_ratio, points[-1].coefficients if points else None)))
+        points.append(check_solved(path.at(float(C), l1_ratio, points[-1].coefficients if points else None)))
     return points
 
 
-def refuse_not_solved(point: LogisticPoint) -> LogisticPoint:
+def check_solved(point: LogisticPoint) -> LogisticPoint:
     """Return the fit, or raise an error if it is not finite, so that no other begins there."""
     if not np.isfinite(point.certificate.value):
         raise NonFiniteError(NOT_FINITE)
@@ -516,7 +516,7 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
             # no fit to all rows has begun: the model stays as it was
             raise KeyboardInterrupt("stopped by the user before a penalty was chosen.") from None
         except NonFiniteError:
-            refuse_not_finite(self, X)
+            check_finite(self, X)
             raise
         # metrics do not take numbers that come as objects
         labels = np.array(self.classes_.tolist()) if self.classes_.dtype == object else self.classes_
@@ -551,7 +551,7 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         self._penalised = PathPenalty(float(grid.Cs[at_C]), grid.l1_ratios[at_ratio])
         start = mean_coefficients([of_fold[at_ratio][at_C] for of_fold in fits.points])
         try:
-            point = refuse_not_solved(path.at(*self._penalised, start))
+            point = check_solved(path.at(*self._penalised, start))
             point, self.diagnosis_ = diagnose_point(
                 path, point, column_names(self), list(map(str, self.classes_.tolist()))
             )

@@ -33,14 +33,14 @@ from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
+    check_finite,
+    check_has_target,
     check_rows,
+    check_spread,
+    check_two_classes,
     check_weight,
     column_names,
     is_sparse,
-    refuse_no_target,
-    refuse_not_finite,
-    refuse_one_class,
-    refuse_too_wide,
     restore_on_failure,
 )
 from mercer.data.labels import encode_labels
@@ -164,14 +164,14 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         """
         with restore_on_failure(self):
             self._validate_params()
-            refuse_no_target(self, y, "label")
+            check_has_target(self, y, "label")
             X, y = check_rows(self, X, y, reset=True, dtype=np.float64)
             self.classes_, codes = self._in_order(y)
-            refuse_one_class(self.classes_)
-            refuse_not_finite(self, X)
+            check_two_classes(self.classes_)
+            check_finite(self, X)
             weight = check_weight(sample_weight, X)
             weight = np.ones(len(codes)) if weight is None else weight
-            refuse_too_wide(_sums_of_squares(X, weight), column_names(self))
+            check_spread(_sums_of_squares(X, weight), column_names(self))
             problem = ProportionalOdds(X, codes, weight, 1 / self.C)
             self._minimise(problem)
         if not self.certificate_.holds:
@@ -280,7 +280,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         X = check_rows(self, to_numpy(X) if is_tensor(X) else X, reset=False, dtype=np.float64)
         score = np.asarray(X @ self.coef_)
         if not np.isfinite(score).all():
-            refuse_not_finite(self, X)
+            check_finite(self, X)
         below = self.thresholds_ - score[:, None]
         log_proba = np.zeros((len(score), len(self.classes_)))
         log_proba[:, :-1] += log_expit(below)

@@ -33,23 +33,29 @@ from mercer._warn import warn
 from mercer.base import Candidate, Half, ModelKind, Question, traits
 from mercer.base.diagnosis import INTERCEPT, Diagnosis
 from mercer.base.fitted_fields import FITTED, FITTED_KERNEL_ROWS
-from mercer.base.kernel_rows import check_kernel_rows, check_responses, fetch_row_values, kernel_plan, refuse_no_kernel
+from mercer.base.kernel_rows import (
+    check_kernel_rows,
+    check_responses,
+    check_semidefinite,
+    fetch_row_values,
+    kernel_plan,
+)
 from mercer.base.progress import CallbackSupportMixin, watch_fit, with_callbacks
 from mercer.base.sources import fits_sources, locate_bad_values, observe, reader_of, streamed_plan
 from mercer.base.validation import (
     Plan,
     best_class,
+    check_coefficients,
+    check_finite,
+    check_finite_entries,
+    check_has_target,
+    check_same_device,
     check_table,
     check_tensor,
     check_weight,
     column_names,
     fetch_tensor,
     move_to_main_memory,
-    refuse_no_target,
-    refuse_non_finite,
-    refuse_not_finite,
-    refuse_other_device,
-    refuse_unrepresentable,
     restore_on_failure,
     tensor_plan,
 )
@@ -94,13 +100,13 @@ from mercer.linear_model.glm_solve import (
 )
 from mercer.linear_model.glm_target import (
     ResponseTrials,
+    check_equal_trials,
+    check_number_of_classes,
     family_of_shares,
     is_grouped,
     is_label_family,
     read_target,
     read_trials,
-    refuse_classes,
-    refuse_grouped,
 )
 from mercer.linear_model.kernel_fit import (
     KERNEL_SOLVERS,
@@ -447,7 +453,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
     def _learn(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> tuple[MercerWarning, ...]:
         family = response_family_from(self.family)
         if self.kernel is not None:
-            refuse_grouped(family, "GLM(kernel=…)")
+            check_equal_trials(family, "GLM(kernel=…)")
             return self._learn_function(family, X, y, sample_weight, offset, exposure)
         before = dict(vars(self)) if self.warm_start else {}
         if is_tensor(X) and (is_grouped(family) or not _fits_tensors(self, family, X.shape[-1] if X.ndim else 0)):
@@ -466,20 +472,20 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
             return self._minimise(problem, before, X, y)
         except NonFiniteError:
             if is_tensor(table):
-                refuse_not_finite(self, table)
+                check_finite(self, table)
             else:
-                refuse_spoilt_table(table, column_names(self), estimator="GLM")
+                check_finite_table(table, column_names(self), estimator="GLM")
             raise
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
-        refuse_no_target(self, y, "response")
+        check_has_target(self, y, "response")
         return check_table(self, X, y, reset=True, codes=True)
 
     def _read_tensors(self, X: Any, y: Any, *others: Any) -> tuple[Any, ...]:
         """Return X on its device, and y, sample_weight, offset and exposure in main memory."""
         X = check_tensor(self, X, reset=True)
         for values, name in zip((y, *others), ("y", "sample_weight", "offset", "exposure"), strict=True):
-            refuse_other_device(values, X, name)
+            check_same_device(values, X, name)
         stand_in = np.broadcast_to(0.0, X.shape)  # replaces X where only y is checked
         return X, check_table(self, stand_in, fetch_tensor(y), reset=False)[1], *map(fetch_tensor, others)
 
@@ -569,7 +575,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         self.coefficient_names_ = list(self._terms.names)
         with np.errstate(over="ignore", invalid="ignore"):
             self.coef_, self.intercept_ = self._kind.to_user(self._w, self._terms.coordinates)
-        refuse_unrepresentable(np.atleast_2d(self.coef_), self.coefficient_names_)
+        check_coefficients(np.atleast_2d(self.coef_), self.coefficient_names_)
         self._store_figures(figures)
         self.n_iter_ = max(1, len(solved.solution.trace) - 1)
         self.certificate_ = solved.solution.certificate
@@ -590,10 +596,10 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
     ) -> tuple[MercerWarning, ...]:
         before = getattr(self, "_function", None) if self.warm_start else None
         kernel = kernel_from(self.kernel)
-        refuse_no_target(self, y, "response")
+        check_has_target(self, y, "response")
         X = check_kernel_rows(self, kernel, X, reset=True)
         y = check_responses(y, X)
-        refuse_no_kernel(kernel, X)
+        check_semidefinite(kernel, X)
         given = {"sample_weight": sample_weight, "offset": offset, "exposure": exposure}
         sample_weight, offset, exposure = (fetch_row_values(values, X, name) for name, values in given.items())
         spec, data = self._specify_kernel_problem(family, kernel, y, check_weight(sample_weight, y), offset, exposure)
@@ -658,7 +664,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
 
     def _fit_source(self, source: Source) -> Any:
         family = response_family_from(self.family)
-        refuse_grouped(family, "fits to a source")
+        check_equal_trials(family, "fits to a source")
         if estimates_r(family) or self.kernel is not None or self.solver not in STREAMING_SOLVERS:
             return NotImplemented  # all rows are needed together
         cautions = self._learn_from(source, family)
@@ -715,7 +721,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         with np.errstate(over="ignore", invalid="ignore"):
             eta = self._terms.design(table).matvec(self._w)
         if not np.isfinite(eta).all():
-            refuse_spoilt_table(table, column_names(self), estimator="GLM")
+            check_finite_table(table, column_names(self), estimator="GLM")
             row = int(np.argmin(np.isfinite(eta) if eta.ndim == 1 else np.isfinite(eta).all(axis=1)))
             raise NonFiniteError(f"the linear predictor of row {row} is beyond float64; divide the largest columns.")
         return eta
@@ -728,7 +734,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
             )
         eta: Any = TensorMatrix(check_tensor(self, X, reset=False), self._terms.coordinates).matvec(self._w)
         if not bool(eta.isfinite().all()):
-            refuse_not_finite(self, X)
+            check_finite(self, X)
         return eta
 
     def _mean(self, X: Any, offset: Any, exposure: Any) -> Array:
@@ -907,14 +913,14 @@ def _one_per_row(given: Any, name: str, n_rows: int) -> Array:
     return values
 
 
-def refuse_spoilt_table(table: Table | Encoded, names: list[str], *, estimator: str) -> None:
+def check_finite_table(table: Table | Encoded, names: list[str], *, estimator: str) -> None:
     """Raise an error that names the first number of a table that is missing or infinite, if there is one."""
     if isinstance(table, Encoded):
-        refuse_non_finite(table, names, estimator)
+        check_finite_entries(table, names, estimator)
         return
     numeric = [column for column, kind in enumerate(table.kinds) if kind.numeric]
     X = table.matrix() if len(numeric) == table.n_columns else table.numbers(numeric)
-    refuse_non_finite(X, [names[column] for column in numeric], estimator)
+    check_finite_entries(X, [names[column] for column in numeric], estimator)
 
 
 def _fits_tensors(model: GLM, family: Family, columns: int) -> bool:
@@ -971,5 +977,5 @@ def _responses_of(family: Family, survey: Survey) -> Responses:
     labels = survey.labels
     if survey.weighted and len(labels) > 1:
         labels = labels[survey.label_weights > 0]
-    refuse_classes(family, labels)
+    check_number_of_classes(family, labels)
     return Responses(labels)

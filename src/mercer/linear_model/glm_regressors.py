@@ -29,11 +29,14 @@ from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED_LINEAR
 from mercer.base.linear import linear_predictor
 from mercer.base.progress import watch_fit
-from mercer.base.sources import fits_sources, locate_bad_values, observe, reader_of, refuse_offset, streamed_plan
+from mercer.base.sources import check_no_offset, fits_sources, locate_bad_values, observe, reader_of, streamed_plan
 from mercer.base.validation import (
     Plan,
     align_with_rows,
     cast_to_precision,
+    check_coefficients,
+    check_finite,
+    check_has_target,
     check_rows,
     check_tensor,
     check_tensor_weight,
@@ -42,9 +45,6 @@ from mercer.base.validation import (
     fetch_tensor,
     is_sparse,
     publish,
-    refuse_no_target,
-    refuse_not_finite,
-    refuse_unrepresentable,
     restore_on_failure,
     tensor_plan,
 )
@@ -166,7 +166,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         try:
             self._minimise(problem, X, y)
         except NonFiniteError:
-            refuse_not_finite(self, X)
+            check_finite(self, X)
             raise
 
     def _minimise(self, problem: Problem, X: Any = None, y: Any = None) -> None:
@@ -186,7 +186,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _fit_source(self, source: Source) -> None:
         first = source.head()
-        refuse_offset(self, first)
+        check_no_offset(self, first)
         X, _ = self._checked_rows(first.X, first.y, reset=True)
         reader = reader_of(self)
         self.plan_ = streamed_plan("", X.dtype)
@@ -198,7 +198,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         self.plan_ = streamed_plan(self.plan_.path, X.dtype)
 
     def _checked_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        refuse_no_target(self, y, "response")
+        check_has_target(self, y, "response")
         taken: tuple[Any, Any] = check_rows(
             self,
             X,
@@ -296,7 +296,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         coordinates: Coordinates = solved.problem.observations.design.coordinates
         with np.errstate(over="ignore", invalid="ignore"):
             coefficients, intercept = coordinates.to_user(solved.solution.value)
-        refuse_unrepresentable(coefficients[None], column_names(self))
+        check_coefficients(coefficients[None], column_names(self))
         self.plan_ = replace(self.plan_, path=str(solved.choice))
         publish(self, coef_=coefficients)
         self.intercept_ = self.coef_.dtype.type(intercept) if self.fit_intercept else 0.0
@@ -654,7 +654,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     "amounts",
     candidates=_candidates,
     export="mercer.export.linear.glm_regression",
-    summary="mercer.inference.reading.refuse_log_target",
+    summary="mercer.inference.reading.raise_for_log_target",
     objective="mercer.kernel_ridge.objectives.DevianceObjective",
 )
 @stored(**FITTED_LINEAR, smearing_=real())

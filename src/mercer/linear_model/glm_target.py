@@ -39,10 +39,10 @@ def read_target(family: Family, y: Any, weight: Array | None = None) -> GLMTarge
             has_weight = np.bincount(codes, weight, minlength=len(classes)) > 0
             codes = np.where(has_weight, np.cumsum(has_weight) - 1, 0)[codes]
             classes = classes[has_weight]
-        refuse_classes(family, classes)
+        check_number_of_classes(family, classes)
         return GLMTarget(codes.astype(np.float64), classes)
     values = read_numbers(y)
-    family.refuse_response(values)
+    family.check_response(values)
     return GLMTarget(values)
 
 
@@ -67,7 +67,7 @@ def read_numbers(y: Any) -> Array:
     return values
 
 
-def refuse_classes(family: Family, classes: Array) -> None:
+def check_number_of_classes(family: Family, classes: Array) -> None:
     """Raise an error if the family does not have this number of classes."""
     if len(classes) < 2:
         raise DataError(
@@ -152,7 +152,7 @@ def read_trials(family: Family, y: Any) -> ResponseTrials:
     return ResponseTrials(family_of_shares(family), shares, number)
 
 
-def refuse_grouped(family: Family, what: str) -> None:
+def check_equal_trials(family: Family, what: str) -> None:
     """Raise an error if the number of trials differs from row to row."""
     if is_grouped(family):
         raise FamilyError(

@@ -127,7 +127,7 @@ class KernelFitInterrupted(FitInterrupted):
         self.fit = fit
 
 
-def refuse_no_penalty(strength: Array | float) -> None:
+def check_has_penalty(strength: Array | float) -> None:
     """Raise `PenaltyError` unless every λ is above 0."""
     given = np.atleast_1d(np.asarray(strength, dtype=float))
     if (wrong := ~(np.isfinite(given) & (given > 0))).any():
@@ -249,7 +249,7 @@ def fit_kernel(
 
     `start` is a `KernelFunction` of the same number of rows or, with features, a `MappedFit`.
     """
-    refuse_no_penalty(spec.strength)
+    check_has_penalty(spec.strength)
     positive, rows = data.positive, data.counted(X)
     fitter = KernelFitter(spec, X, rows, data.take(positive), positive, progress)
     if spec.map is not None:

@@ -23,10 +23,13 @@ from mercer.base import Candidate, Question, traits
 from mercer.base.diagnosis import Diagnosis, Finding
 from mercer.base.fitted_fields import FITTED_LINEAR
 from mercer.base.linear import linear_predictor, r_squared
-from mercer.base.sources import fits_sources, locate_bad_values, reader_of, refuse_offset, streamed_plan
+from mercer.base.sources import check_no_offset, fits_sources, locate_bad_values, reader_of, streamed_plan
 from mercer.base.validation import (
     Plan,
+    check_finite,
+    check_has_target,
     check_rows,
+    check_same_device,
     check_tensor,
     check_weight,
     column_names,
@@ -35,9 +38,6 @@ from mercer.base.validation import (
     is_sparse,
     move_to_main_memory,
     publish,
-    refuse_no_target,
-    refuse_not_finite,
-    refuse_other_device,
     restore_on_failure,
 )
 from mercer.data.sources.base import Chunk, Source
@@ -58,7 +58,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
 
     # Hooks of concrete models.
 
-    def _refuse_options(self, X: Any) -> None:
+    def _check_options(self, X: Any) -> None:
         """Raise an error if the parameters do not fit together, or do not fit X."""
 
     def _takes_tensors(self) -> bool:
@@ -84,7 +84,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             self._validate_params()
             if not self._takes_tensors():
                 X, y, sample_weight = move_to_main_memory(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
-            self._refuse_options(X)
+            self._check_options(X)
             forget_fit(self)
             X, y = self._checked_tensors(X, y) if is_tensor(X) else self._checked(X, y)
             Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
@@ -92,7 +92,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             try:
                 self._solve(rows, y, solver)
             except NonFiniteError:
-                refuse_not_finite(self, X)
+                check_finite(self, X)
                 raise
         return self
 
@@ -110,8 +110,8 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         """Fit to a source; return NotImplemented if it has no more rows than columns, which need all rows in memory."""
         forget_fit(self)
         first = source.head()
-        refuse_offset(self, first)
-        self._refuse_options(first.X)
+        check_no_offset(self, first)
+        self._check_options(first.X)
         _, y = self._checked(first.X, first.y)
         reader = reader_of(self)
         with locate_bad_values(source, reader, _numbers_of):
@@ -125,7 +125,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
     def _checked_tensors(self, X: Any, y: Any) -> tuple[Any, Array]:
         """Return X on its device, and y in main memory."""
         X = check_tensor(self, X, reset=True)
-        refuse_other_device(y, X, "y")
+        check_same_device(y, X, "y")
         stand_in = np.broadcast_to(0.0, X.shape)  # replaces X where only y is checked
         return X, self._checked(stand_in, fetch_tensor(y))[1]
 
@@ -134,11 +134,11 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             return encoded_rows(X, Y, check_weight(sample_weight, X, part=part))
         if not is_tensor(X):
             return LeastSquaresRows(X, Y, check_weight(sample_weight, X, part=part))
-        refuse_other_device(sample_weight, X, "sample_weight")
+        check_same_device(sample_weight, X, "sample_weight")
         return tensor_rows(X, Y, check_weight(fetch_tensor(sample_weight), range(len(X))))
 
     def _checked(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
-        refuse_no_target(self, y)
+        check_has_target(self, y)
         X, y = check_rows(
             self,
             X,

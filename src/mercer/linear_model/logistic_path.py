@@ -25,13 +25,13 @@ from mercer._warn import warn
 from mercer.base.diagnosis import Diagnosis, Finding
 from mercer.base.progress import CallbackSupportMixin, Progress
 from mercer.base.validation import (
+    check_finite,
+    check_has_target,
     check_rows,
+    check_same_device,
+    check_two_classes_of_solver,
     check_weight,
     is_sparse,
-    refuse_no_target,
-    refuse_not_finite,
-    refuse_one_class_of_solver,
-    refuse_other_device,
     warn_of_many_classes,
 )
 from mercer.data.labels import encode_labels
@@ -357,7 +357,7 @@ def _design(X: Any, weight: Any, *, intercept: bool, shifted: bool) -> Matrix:
 # Parameters and data, by scikit-learn's rules.
 
 
-def refuse_unsuitable(solver: str, penalty: str | None, dual: bool) -> None:
+def check_solver(solver: str, penalty: str | None, dual: bool) -> None:
     """Raise scikit-learn's errors for a solver that it cannot combine with a penalty."""
     if solver not in ("liblinear", "saga") and penalty not in ("l2", None):
         raise DataError(
@@ -376,14 +376,14 @@ def refuse_unsuitable(solver: str, penalty: str | None, dual: bool) -> None:
 def encode_classes(y: Any, solver: str) -> tuple[Array, Array]:
     """Return the labels and their codes, after a check that the solver takes this number of classes."""
     classes, codes = encode_labels(y)
-    refuse_few_classes(classes, solver)
+    check_enough_classes(classes, solver)
     warn_of_many_classes(classes, len(codes))
     return classes, codes
 
 
-def refuse_few_classes(classes: Array, solver: str) -> None:
+def check_enough_classes(classes: Array, solver: str) -> None:
     """Raise an error unless there are two classes, or more if the solver takes them."""
-    refuse_one_class_of_solver(classes)
+    check_two_classes_of_solver(classes)
     if solver == "liblinear" and len(classes) > 2:
         raise DataError(
             "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Either use another "
@@ -393,7 +393,7 @@ def refuse_few_classes(classes: Array, solver: str) -> None:
 
 def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any, *, reset: bool = True) -> tuple[Any, Any]:
     """Return X as floats, in any memory order, and y; values that are not finite are detected by the fit."""
-    refuse_no_target(estimator, y, "class")
+    check_has_target(estimator, y, "class")
     X, y = check_rows(
         estimator,
         X,
@@ -404,7 +404,7 @@ def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any, *, res
         accept_large_sparse=solver not in SMALL_INDICES,
     )
     if solver == "liblinear":
-        _refuse_huge(X, estimator)
+        _check_magnitude(X, estimator)
     return X, y
 
 
@@ -421,10 +421,10 @@ def read_labelled_numbers(reader: Any, chunk: Chunk) -> Any:
     return sample.X
 
 
-def _refuse_huge(X: Any, estimator: Any) -> None:
+def _check_magnitude(X: Any, estimator: Any) -> None:
     largest = X.max() if X.shape[0] else 0.0
     if not np.isfinite(largest):
-        refuse_not_finite(estimator, X)
+        check_finite(estimator, X)
     if largest > LIBLINEAR_LARGEST:
         raise DataError(
             "Using the 'liblinear' solver while X contains a maximum value > 1e30 results in a frozen fit. Please "
@@ -443,7 +443,7 @@ def tensor_row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: A
 
     if sample_weight is None and class_weight is None:
         return None
-    refuse_other_device(sample_weight, X, "sample_weight")
+    check_same_device(sample_weight, X, "sample_weight")
     given = None if sample_weight is None else to_numpy(sample_weight)
     weight = row_weights(given, range(len(X)), class_weight, classes, to_numpy(codes))
     return None if weight is None else like(weight, X, dtype=torch.float64)

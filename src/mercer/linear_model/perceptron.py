@@ -33,11 +33,11 @@ from mercer.base.linear import LinearClassifier
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
+    check_finite,
+    check_has_target,
     check_rows,
+    check_two_classes,
     check_weight,
-    refuse_no_target,
-    refuse_not_finite,
-    refuse_one_class,
     restore_on_failure,
 )
 from mercer.data.labels import codes_of, encode_labels
@@ -385,7 +385,7 @@ class Perceptron(LinearClassifier):
                 self.densify()
                 coef_init = self.coef_ if coef_init is None else coef_init
                 intercept_init = self.intercept_ if intercept_init is None else intercept_init
-            refuse_one_class(self.classes_)
+            check_two_classes(self.classes_)
             self._begin(X, coef_init, intercept_init)
             self.t_ = 1.0
             self._learn(X, y, codes, sample_weight, passes=self.max_iter)
@@ -431,7 +431,7 @@ class Perceptron(LinearClassifier):
             self._validate_params()
             first = not hasattr(self, "classes_")
             if first:
-                self._refuse_in_partial_fit()
+                self._check_partial_fit()
             X, y = self._checked(X, y, reset=first)
             self.classes_ = self._announced(classes, first)
             codes = codes_of(y, self.classes_)
@@ -440,7 +440,7 @@ class Perceptron(LinearClassifier):
                     "classes should include all valid labels that can be in y. The first that is not among them is "
                     f"{np.asarray(y)[codes < 0].tolist()[0]!r}."
                 )
-            refuse_one_class(self.classes_)
+            check_two_classes(self.classes_)
             if not hasattr(self, "coef_"):
                 self._begin(X, None, None)
                 self.t_ = 1.0
@@ -448,12 +448,12 @@ class Perceptron(LinearClassifier):
         return self
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        refuse_no_target(self, y, "class")
+        check_has_target(self, y, "class")
         X, y = check_rows(self, X, y, reset=reset, dtype=[np.float64, np.float32], order="C", accept_large_sparse=False)
-        refuse_not_finite(self, X)
+        check_finite(self, X)
         return X, y
 
-    def _refuse_in_partial_fit(self) -> None:
+    def _check_partial_fit(self) -> None:
         if self.early_stopping:
             raise DataError(
                 "early_stopping should be False with partial_fit, which makes one pass over all rows it gets."

@@ -29,7 +29,7 @@ from mercer._warn import warn
 from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED, FITTED_LINEAR
 from mercer.base.sources import fits_sources
-from mercer.base.validation import forget_fit, is_sparse, refuse_no_alphas, restore_on_failure
+from mercer.base.validation import check_alphas, forget_fit, is_sparse, restore_on_failure
 from mercer.data.sources.base import Source
 from mercer.linear_model.least_squares import LeastSquaresRegressor, checked_penalties
 from mercer.optim.certificate import Solution
@@ -75,7 +75,7 @@ class PenaltyChoice(NamedTuple):
 
 def tune_penalty(rows: LeastSquaresRows, method: str, *, intercept: bool) -> PenaltyChoice:
     """Choose the penalty by the "loo" or "gcv" error, over a range that the spectrum suggests."""
-    refuse_single_row(rows)
+    check_two_rows(rows)
     spectrum = decompose(rows, intercept=intercept)
     alphas = candidate_penalties(spectrum)
     each = spectrum.generalised_errors(alphas) if method == "gcv" else squared_errors(spectrum, rows, alphas)
@@ -95,7 +95,7 @@ def choose_by_leave_one_out(
     store: bool,
 ) -> PenaltyChoice:
     """Choose the penalty by leaving out each row in turn, with the squared error or `score`."""
-    refuse_single_row(rows)
+    check_two_rows(rows)
     spectrum = decompose(rows, intercept=intercept, stable=stable, smallest=float(alphas.min()))
     stored = (
         _store_errors(spectrum, rows, alphas, predictions=score is not None) if store or score is not None else None
@@ -162,7 +162,7 @@ def choose_best(alphas: Array, scores: Array, targets: int) -> PenaltyChoice:
     return PenaltyChoice(np.broadcast_to(alphas[best], (targets,)), score, alphas, scores)
 
 
-def refuse_single_row(rows: LeastSquaresRows) -> None:
+def check_two_rows(rows: LeastSquaresRows) -> None:
     if len(rows) < 2:
         raise DataError(
             f"Found array with {len(rows)} sample(s) while a minimum of 2 is required to leave one out: n_samples = 1. "
@@ -325,7 +325,7 @@ class Ridge(LeastSquaresRegressor):
     def _takes_tensors(self) -> bool:
         return not self.positive
 
-    def _refuse_options(self, X: Any) -> None:
+    def _check_options(self, X: Any) -> None:
         if self.positive:
             if self.solver not in ("auto", "lbfgs"):
                 raise DataError(
@@ -339,9 +339,9 @@ class Ridge(LeastSquaresRegressor):
         elif self.solver == "lbfgs":
             raise DataError("'lbfgs' solver can be used only when positive=True. Please use another solver.")
         elif is_sparse(X):
-            self._refuse_with_sparse()
+            self._check_sparse_options()
 
-    def _refuse_with_sparse(self) -> None:
+    def _check_sparse_options(self) -> None:
         if self.fit_intercept and self.solver not in SPARSE_INTERCEPT_SOLVERS:
             raise DataError(
                 f"solver='{self.solver}' does not support fitting the intercept on sparse data. Please set the solver "
@@ -533,7 +533,7 @@ class RidgeCV(LeastSquaresRegressor):
             return dict(process_routing(self, "fit", **params, **given).scorer.score)
         return given
 
-    def _refuse_options(self, X: Any) -> None:
+    def _check_options(self, X: Any) -> None:
         if self.gcv_mode == "svd" and is_sparse(X):
             warn(
                 "The 'svd' mode is not supported for sparse X, we fallback to `gcv_mode='eigen'`. Passing "
@@ -566,7 +566,7 @@ class RidgeCV(LeastSquaresRegressor):
     def _checked_alphas(self, *, zero: bool) -> Array:
         check = partial(check_scalar, target_type=Real, min_val=0.0, include_boundaries="left" if zero else "neither")
         if isinstance(self.alphas, np.ndarray | list | tuple) and np.ndim(self.alphas) > 0:
-            refuse_no_alphas(self.alphas)
+            check_alphas(self.alphas)
             for index, alpha in enumerate(self.alphas):
                 check(alpha, "alphas" if len(self.alphas) == 1 else f"alphas[{index}]")
         return np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))

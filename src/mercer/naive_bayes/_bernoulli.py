@@ -148,7 +148,7 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
             threshold = np.float32(self.binarize) if values.dtype == np.float32 else float(self.binarize)
             infinite = loops.mark_above(values.reshape(-1), threshold, ones.reshape(-1))
         if infinite:
-            self._refuse_values(X)
+            self._check_finite_values(X)
         return ones
 
     def _training_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
@@ -162,8 +162,8 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
             )
         return (block,)
 
-    def _refuse_incompatible(self, other: Any) -> None:
-        super()._refuse_incompatible(other)
+    def _check_mergeable(self, other: Any) -> None:
+        super()._check_mergeable(other)
         if other.binarize != self.binarize:
             raise MergeError(
                 f"cannot merge models of different thresholds: binarize={self.binarize} and {other.binarize}; "

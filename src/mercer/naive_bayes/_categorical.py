@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mercer._errors import UnseenCodeError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._stored import floats, integers, sequence, stored
 from mercer._typing import Array
 from mercer.base import traits
@@ -18,7 +18,7 @@ from mercer.base.fitted_fields import FITTED_COUNTS
 from mercer.base.generative import GenerativeClassifier
 from mercer.base.linear_form import LinearPiece
 from mercer.base.posterior import fill_unknown_evenly, log
-from mercer.base.validation import check_rows, column_names, find_first, refuse_negative
+from mercer.base.validation import check_non_negative, check_rows, column_names, find_first
 from mercer.data.blocks import COPIED_BLOCK
 from mercer.data.coding import Coded
 from mercer.families import Categorical, CategoricalParameters
@@ -139,19 +139,19 @@ class CategoricalNB(UnweightedStatisticsMixin, DiscreteClassifier, GenerativeCla
         """Return the codes of each column (a row of the result), truncated as in scikit-learn; −1 where missing."""
         values = X[rows].T
         if np.isinf(values).any():
-            self._refuse_values(X)
+            self._check_finite_values(X)
         missing = np.isnan(values)
         known = np.where(missing, 0, values) if missing.any() else values
         if known.min(initial=0) < 0:
             expected = "categories are coded 0, 1, 2, …"
-            refuse_negative(X, column_names(self), estimator="CategoricalNB", expected=expected)
+            check_non_negative(X, column_names(self), estimator="CategoricalNB", expected=expected)
         if float(known.max(initial=0)) > LARGEST_CODE:
-            self._refuse_large_codes(X)
+            self._check_codes(X)
         codes = np.array(known, dtype=np.int32, order="C")
         codes[missing] = -1
         return codes
 
-    def _refuse_large_codes(self, X: Any) -> None:
+    def _check_codes(self, X: Any) -> None:
         if (found := find_first(X, lambda values: values > LARGEST_CODE)) is not None:
             row, column, value = found
             raise UnseenCodeError(
@@ -166,7 +166,7 @@ class CategoricalNB(UnweightedStatisticsMixin, DiscreteClassifier, GenerativeCla
         self.n_categories_ = self._number_of_categories()
         groups = len(self.classes_)
         if (numbers := groups * int(self.n_categories_.sum())) > NUMBERS_TO_CHECK_MEMORY:
-            refuse_beyond_memory(
+            check_memory(
                 COPIES_OF_TABLE * 8 * numbers,
                 f"a table of {groups} classes and {self.n_categories_.sum():,} categories",
                 "code the categories of each column 0, 1, 2, … without gaps, e.g. with scikit-learn's OrdinalEncoder",
@@ -204,7 +204,7 @@ class CategoricalNB(UnweightedStatisticsMixin, DiscreteClassifier, GenerativeCla
         joint = np.tile(self.class_log_prior_, (len(block[0].codes), 1))
         for column, (table, (codes, levels)) in enumerate(zip(self._tables, block, strict=True)):
             if len(levels) >= len(table) and (highest := codes.max()) >= len(table) - 1:
-                self._refuse_unseen(column, highest)
+                self._raise_unseen(column, highest)
             joint += table[codes]
         return joint
 
@@ -215,7 +215,7 @@ class CategoricalNB(UnweightedStatisticsMixin, DiscreteClassifier, GenerativeCla
         ]
         return self.class_log_prior_, tuple(pieces)
 
-    def _refuse_unseen(self, column: int, code: int) -> None:
+    def _raise_unseen(self, column: int, code: int) -> None:
         known = self.n_categories_[column]
         raise UnseenCodeError(
             f"index {code} is out of bounds for axis 1 with size {known}. Column {column_names(self)[column]!r} had "

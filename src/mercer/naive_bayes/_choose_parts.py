@@ -131,7 +131,7 @@ def _split_columns(table: Table, choices: list[ColumnChoice]) -> Iterator[Column
     for choice in choices:
         columns, family, levels = choice
         if family.statistic != "levels":
-            _refuse_text(table, columns, family)
+            _check_no_text(table, columns, family)
         if family.vector:
             yield choice
             continue
@@ -140,7 +140,7 @@ def _split_columns(table: Table, choices: list[ColumnChoice]) -> Iterator[Column
             yield ColumnChoice((column,), placed, levels)
 
 
-def _refuse_text(table: Table, columns: tuple[int, ...], family: Family) -> None:
+def _check_no_text(table: Table, columns: tuple[int, ...], family: Family) -> None:
     for column in columns:
         if not table.kinds[column].numeric:
             raise ColumnTypeError(

@@ -21,7 +21,7 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base.generative import StatisticClassifier, check_priors
 from mercer.base.posterior import log
-from mercer.base.validation import check_rows, column_names, is_sparse, refuse_negative
+from mercer.base.validation import check_non_negative, check_rows, column_names, is_sparse
 from mercer.data.blocks import COPIED_BLOCK, VIEWED_BLOCK
 from mercer.families import CategoricalParameters, Multinomial
 from mercer.matrices import sparse_loops as sparse_products
@@ -239,8 +239,8 @@ class CountClassifier(DiscreteClassifier):
         block = slice_rows(X, rows)
         lowest = np.min(block.data if is_sparse(block) else block, initial=0)
         if not lowest >= 0:  # negative or NaN
-            refuse_negative(X, column_names(self), estimator=type(self).__name__, expected="counts are 0 or more")
-            self._refuse_values(X)
+            check_non_negative(X, column_names(self), estimator=type(self).__name__, expected="counts are 0 or more")
+            self._check_finite_values(X)
         return (block,)
 
     def _block_bytes(self, X: Any) -> int:

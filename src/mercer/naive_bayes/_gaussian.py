@@ -171,8 +171,8 @@ class GaussianNB(UnweightedStatisticsMixin, TensorClassifier, GenerativeClassifi
     def _joint(self, block: tuple[Any, ...]) -> Array:
         return add_log_prior(self._scores(block[0]), self._log_prior())  # type: ignore[no-any-return]
 
-    def _refuse_values(self, X: Any) -> None:
-        super()._refuse_values(X)
+    def _check_finite_values(self, X: Any) -> None:
+        super()._check_finite_values(X)
         if hasattr(self, "_scores") and len(flat := np.argwhere(np.isinf(self._scores.constants))):
             c, j = flat[0]
             raise DegenerateDataError(

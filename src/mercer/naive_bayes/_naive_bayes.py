@@ -206,22 +206,22 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         blocks = tuple(part.read(table) for part in self.parts_)
         if self.missing == "error":
             for part, block in zip(self.parts_, blocks, strict=True):
-                part.refuse_missing(block, rows.start)
+                part.check_no_missing(block, rows.start)
         return blocks
 
     def _training_block(self, X: Table, rows: slice) -> tuple[Any, ...]:
         blocks = self._block(X, rows)
         for part, block in zip(self.parts_, blocks, strict=True):
             if part.family.statistic not in NON_FINITE_BY_INFINITY:
-                part.refuse_outside(block, rows.start)
+                part.check_support(block, rows.start)
         return blocks
 
     def _raise_for_rows(self, X: Table, rows: slice) -> None:
         table = X.rows(rows)
         for part in self.parts_:
-            part.refuse_outside(part.read(table), rows.start)
+            part.check_support(part.read(table), rows.start)
 
-    def _refuse_values(self, X: Table) -> None:
+    def _check_finite_values(self, X: Table) -> None:
         self._raise_for_rows(X, slice(0, X.n_rows))
 
     def _fit_source(self, source: Source) -> Any:
@@ -231,8 +231,8 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
     def _zero(self, labels: Array, X: Table) -> ByClass:
         return ByClass.zero(labels, tuple(part.zero(len(labels), X) for part in self.parts_))
 
-    def _refuse_incompatible(self, other: Any) -> None:
-        super()._refuse_incompatible(other)
+    def _check_mergeable(self, other: Any) -> None:
+        super()._check_mergeable(other)
         theirs = {name: part for part in other.parts_ for name in part.names}
         pairs = [(name, part, theirs[name]) for part in self.parts_ for name in part.names]
         odd = [pair for pair in pairs if pair[1].family != pair[2].family]

@@ -37,7 +37,7 @@ from mercer._typing import Array
 from mercer.base.gaussian_scores import GaussianScores
 from mercer.base.linear_form import LinearPiece
 from mercer.base.posterior import fill_unknown_evenly, log
-from mercer.base.validation import find_first, refuse_too_wide
+from mercer.base.validation import check_spread, find_first
 from mercer.data.coding import Coded, code_floats, drop_missing_words, label_array
 from mercer.data.scales import clip_to_scale, scale_limits
 from mercer.data.table import Table
@@ -113,7 +113,7 @@ class ModelPart(ABC):
         """Return a mask of values outside the family's support: (rows, columns), or (rows,) for families of rows."""
         return self.family.outside(block)
 
-    def refuse_missing(self, block: Any, first_row: int) -> None:
+    def check_no_missing(self, block: Any, first_row: int) -> None:
         """Raise if a value is missing."""
         if (missing := self.missing(block)).any():
             row, column = np.argwhere(missing)[0]
@@ -122,7 +122,7 @@ class ModelPart(ABC):
                 'drop or impute it, or integrate it out with missing="integrate".'
             )
 
-    def refuse_outside(self, block: Any, first_row: int) -> None:
+    def check_support(self, block: Any, first_row: int) -> None:
         """Raise if a value lies outside the support; row 0 of the block is row `first_row` of the data."""
         if (outside := self.outside(block)).any():
             row, *columns = np.argwhere(outside)[0]
@@ -322,7 +322,7 @@ class NumbersPart(ModelPart):
         together = moments.pool()
         parameters = fill_from_common(self.family.fit(moments), self.family.fit(together), where=moments.rows == 0)
         spread = together.variance[0]
-        refuse_too_wide(spread, self.names)
+        check_spread(spread, self.names)
         if getattr(self.family, "variance", None) is None:
             parameters = parameters._replace(variance=parameters.variance + smoothing.variance * spread)
         constant = (parameters.variance == 0).any(axis=0)
@@ -548,7 +548,7 @@ class CategoryConditional(PartConditional):
 
     def codes(self, block: Coded) -> Array:
         """Return positions among the levels; len(levels) for a new level, and one more for a missing value."""
-        self._refuse_other_type(block.labels)
+        self._check_label_type(block.labels)
         block = drop_missing_words(block, set(self.levels.tolist()))
         places = find_positions(clip_to_scale(block.labels, self.ends), self.levels)
         places = np.append(np.where(places < 0, len(self.levels), places), len(self.levels) + 1)
@@ -561,7 +561,7 @@ class CategoryConditional(PartConditional):
         table = np.vstack([log(self.parameters.probabilities).T, self.unseen, np.zeros_like(self.unseen)])
         return np.asarray(table[codes])
 
-    def _refuse_other_type(self, labels: Array) -> None:
+    def _check_label_type(self, labels: Array) -> None:
         """Raise if codes were text in the fit and are numbers now, or the reverse: all of them would be new levels."""
         if _differ_in_type(labels, self.levels):
             raise ColumnTypeError(
@@ -604,7 +604,7 @@ def _differ_in_type(a: Array, b: Array) -> bool:
 class VectorPart(ModelPart):
     """Rows of a family that is fitted from sums of T, such as a Dirichlet; rows are observed as a whole or not."""
 
-    def refuse_outside(self, block: Any, first_row: int) -> None:
+    def check_support(self, block: Any, first_row: int) -> None:
         missing = np.isnan(block)
         partly = np.argwhere(missing & ~missing.all(axis=1, keepdims=True))
         if len(partly):
@@ -613,7 +613,7 @@ class VectorPart(ModelPart):
                 f"Input X contains NaN. Column {self.names[column]!r} is missing in row {first_row + row} while others "
                 f"that the {self.family.name} describes with it are not; make them all missing, or impute it."
             )
-        super().refuse_outside(block, first_row)
+        super().check_support(block, first_row)
 
     def fit(self, statistic: Any, smoothing: Smoothing) -> PartConditional:
         try:
@@ -666,9 +666,9 @@ class CountsPart(VectorPart):
         """Return a mask of missing values, empty for a sparse matrix, which has none."""
         return np.isnan(block) if isinstance(block, np.ndarray) else np.zeros((0, 0), dtype=bool)
 
-    def refuse_outside(self, block: Any, first_row: int) -> None:
+    def check_support(self, block: Any, first_row: int) -> None:
         if not sp.issparse(block):
-            super().refuse_outside(block, first_row)
+            super().check_support(block, first_row)
             return
         bad = find_first(block, lambda values: ~(values >= 0) | np.isinf(values))
         if bad is not None:

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
 
 from mercer._errors import BinsError, NonFiniteError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._stored import flags, floats, integers, part_of, sequence, stored, whole
 from mercer._typing import Array
 from mercer.base.fitted_fields import FITTED
@@ -245,7 +245,7 @@ class BucketFeatures(NumericTransformer):
             return X
         size = float(shape[0]) * shape[1] * np.dtype(dtype).itemsize
         what = f"{shape[0]:,} rows of {shape[1]:,} buckets"
-        refuse_beyond_memory(size, what, "give output='sparse' or output='encoded'")
+        check_memory(size, what, "give output='sparse' or output='encoded'")
         features = np.zeros(shape, dtype)
         features[np.nonzero(known)[0], columns[known]] = 1
         return features

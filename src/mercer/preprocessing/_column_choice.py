@@ -179,7 +179,7 @@ def choose_treatment(column: Column, reader: ColumnReader, options: TreatmentOpt
             labels = reader.labels()
             return BinaryTreatment.learn(name, labels, two_values(name, labels.labels.tolist()), reader.gaps(missing))
         case Kind.CATEGORY | Kind.CODE:
-            refuse_mixed(column)
+            check_not_mixed(column)
             return CategoryTreatment.learn(name, reader.labels(), reader.gaps(missing), **options.levels)
         case _:
             return NumberTreatment(name, reader.numbers().scale(), options.scaled, reader.gaps(missing))
@@ -235,7 +235,7 @@ def two_values(column: str, occurring: list[Any]) -> tuple[Any, Any]:
     return levels[0], levels[1]
 
 
-def refuse_mixed(column: Column) -> None:
+def check_not_mixed(column: Column) -> None:
     if REQUESTED in column.notes or (note := _note_on_mixed_types(column)) is None:
         return
     levels = column.levels or ()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mercer._stored import stored, whole
 from mercer.base.fitted_fields import FITTED
-from mercer.base.validation import column_names, is_sparse, refuse_negative
+from mercer.base.validation import check_non_negative, column_names, is_sparse
 from mercer.preprocessing._numeric import NumericTransformer
 
 
@@ -74,7 +74,7 @@ class LogFeatures(NumericTransformer):
     def _rows(self, X: Any, *, reset: bool) -> Any:
         X = super()._rows(X, reset=reset)
         if not self.signed:
-            refuse_negative(X, column_names(self), estimator=type(self).__name__, expected=NEGATIVE_REMEDY)
+            check_non_negative(X, column_names(self), estimator=type(self).__name__, expected=NEGATIVE_REMEDY)
         return X
 
     def _mapped(self, X: Any) -> Any:

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError, TooManyColumnsError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._stored import length, part_of, stored, whole
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
@@ -150,7 +150,7 @@ class MonomialMap:
         return np.concatenate([made[t] + dtype.type(self.order.places[t].start) for t in order.degrees])
 
     def _check_memory(self, size: float, rows: int, features: int) -> None:
-        refuse_beyond_memory(size, f"{rows:,} rows of {features:,} monomials", self._remedy)
+        check_memory(size, f"{rows:,} rows of {features:,} monomials", self._remedy)
 
     @property
     def _remedy(self) -> str:
@@ -282,7 +282,7 @@ class MonomialFeatures(NumericTransformer):
         """
         check_is_fitted(self)  # a method, since printing a model reads all its attributes
         what = f"a table of {self.n_output_features_:,} monomials"
-        refuse_beyond_memory(16.0 * self.n_output_features_ * self.n_features_in_, what, "give a lower degree")
+        check_memory(16.0 * self.n_output_features_ * self.n_features_in_, what, "give a lower degree")
         return self._map.order.exponents()
 
     def _learn(self, X: Any) -> str:
@@ -301,7 +301,7 @@ class MonomialFeatures(NumericTransformer):
             self._check_overflow(X, features)
         return features
 
-    def _refuse_unmappable(self, X: Any) -> None:
+    def _check_mappable(self, X: Any) -> None:
         if self._may_overflow(X):
             for rows in row_blocks(X.shape[0], max(1, COPIED_BLOCK // (8 * self.n_output_features_))):
                 self._check_overflow(X, self._map(X[rows]), rows.start)
@@ -309,7 +309,7 @@ class MonomialFeatures(NumericTransformer):
     def _names(self, columns: list[str]) -> list[str]:
         # approximate size of a name
         what = f"a list of {self.n_output_features_:,} names"
-        refuse_beyond_memory(250.0 * self.n_output_features_, what, "give a lower degree")
+        check_memory(250.0 * self.n_output_features_, what, "give a lower degree")
         return self._map.order.names(columns)
 
     def _map_of(self, columns: int) -> MonomialMap:

@@ -14,11 +14,11 @@ from mercer._typing import Array
 from mercer.base.sources import fit_to_sample, fits_sources, maps_sources
 from mercer.base.validation import (
     Plan,
+    check_no_infinity,
     check_rows,
     column_names,
     find_column,
     is_sparse,
-    refuse_infinite,
     restore_on_failure,
 )
 from mercer.data.sources.base import Source
@@ -66,7 +66,7 @@ class NumericTransformer(TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         with restore_on_failure(self):
-            self._refuse_unmappable(self._fit_rows(X))
+            self._check_mappable(self._fit_rows(X))
         return self
 
     def _fit_source(self, source: Source) -> Any:
@@ -121,7 +121,7 @@ class NumericTransformer(TransformerMixin, BaseEstimator):
     def _mapped(self, X: Any) -> Any:
         """Return the features of checked rows."""
 
-    def _refuse_unmappable(self, X: Any) -> None:
+    def _check_mappable(self, X: Any) -> None:
         """Raise an error if rows of a fit have no features; rows of a source are checked when they are mapped."""
 
     @abstractmethod
@@ -132,7 +132,7 @@ class NumericTransformer(TransformerMixin, BaseEstimator):
         sparse = "csr" if self._takes_sparse else False
         X = check_rows(self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=sparse)
         if not np.isfinite(largest(X)):
-            refuse_infinite(X, column_names(self), estimator=type(self).__name__)
+            check_no_infinity(X, column_names(self), estimator=type(self).__name__)
         return X
 
     def __sklearn_tags__(self) -> Any:

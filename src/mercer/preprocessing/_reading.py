@@ -110,7 +110,7 @@ def texts_of(table: Table, position: int) -> tuple[Any, Array]:
     return labels[coded.codes], coded.codes < 0
 
 
-def refuse_sparse(X: Any) -> None:
+def check_not_sparse(X: Any) -> None:
     """Raise an error if X is a sparse or encoded matrix, which consists of features already."""
     if sparse.issparse(X) or isinstance(X, Encoded):
         raise ColumnTypeError(
@@ -142,7 +142,7 @@ def absent_columns(absent: list[str], names: list[str]) -> ColumnMismatchError:
     )
 
 
-def refuse_gaps(column: str, gaps: Array) -> None:
+def check_no_gaps(column: str, gaps: Array) -> None:
     """Raise an error that names the first row without a value, if there is one."""
     if gaps.any():
         raise NonFiniteError(

@@ -12,7 +12,7 @@ from scipy.interpolate import BSpline, CubicSpline
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import BinsError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._stored import floats, integers, part_of, sequence, stored, whole
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
@@ -269,7 +269,7 @@ class SplineFeatures(NumericTransformer):
     def _mapped(self, X: Array) -> Array:
         shape = (len(X), self.n_output_features_)
         size = float(shape[0]) * shape[1] * X.itemsize
-        refuse_beyond_memory(size, f"{shape[0]:,} rows of {shape[1]:,} splines", "give fewer knots or fewer rows")
+        check_memory(size, f"{shape[0]:,} rows of {shape[1]:,} splines", "give fewer knots or fewer rows")
         features = np.empty(shape, X.dtype)
         for j, (each, end) in enumerate(zip(self._splines, self._ends, strict=True)):
             kept = each.count - (not self.include_bias)

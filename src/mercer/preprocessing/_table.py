@@ -42,7 +42,7 @@ from mercer.preprocessing._column_choice import (
     requested_kinds,
 )
 from mercer.preprocessing._formula import FormulaFeatures
-from mercer.preprocessing._reading import absent_columns, drop_columns, refuse_sparse
+from mercer.preprocessing._reading import absent_columns, check_not_sparse, drop_columns
 from mercer.preprocessing.table_source import learn_source
 from mercer.preprocessing.treatments import (
     LEVEL_SLOT,
@@ -363,7 +363,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             Features, of the type that `output` selects.
         """
         check_is_fitted(self)
-        refuse_sparse(X)
+        check_not_sparse(X)
         return self._features(self._table(fetch_relation(X)), {})
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
@@ -479,7 +479,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     def _open(self, X: Any) -> Table:
         """Reset all fitted attributes, and return the columns of a fit."""
         forget_fit(self)
-        refuse_sparse(X)
+        check_not_sparse(X)
         return check_columns(self, drop_columns(fetch_relation(X), self.exclude), reset=True)
 
     def _part(self, X: Any) -> Table:

@@ -22,7 +22,7 @@ from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.engines.folding import fold
 from mercer.preprocessing._column_choice import TableColumnReader, TreatmentOptions, requested_kinds, set_kind
-from mercer.preprocessing._reading import days_of, numbers_of, refuse_gaps, texts_of
+from mercer.preprocessing._reading import check_no_gaps, days_of, numbers_of, texts_of
 from mercer.preprocessing.treatments import DaysSeen, Gaps, NumberSpread, TextTreatment, naming_column
 
 Glances = list["Glance"]
@@ -41,7 +41,7 @@ class Glance(NamedTuple):
     def of(cls, table: Table, position: int, missing: str) -> Self:
         values, spread, days = ColumnValues.of(table, position), None, None
         if missing == "error" and values.missing:
-            refuse_gaps(table.names[position], table.coded(position).codes < 0)
+            check_no_gaps(table.names[position], table.coded(position).codes < 0)
         spelled = (
             values.kind is Kind.CATEGORY and values.labels is not None and are_dates(values.labels.labels.tolist())
         )

@@ -24,7 +24,7 @@ from mercer.data.levels import Levels, Occurrences
 from mercer.data.scales import clip_to_scale, scale_limits
 from mercer.data.table import Table
 from mercer.matrices.encoded import CodePart, NumberPart, Part, SparsePart
-from mercer.preprocessing._reading import days_of, labels_of, numbers_of, refuse_gaps, texts_of
+from mercer.preprocessing._reading import check_no_gaps, days_of, labels_of, numbers_of, texts_of
 from mercer.report.wording import format_count
 from mercer.text.vectorizer import TextVectorizer
 
@@ -269,13 +269,13 @@ class Gaps(NamedTuple):
     def of(cls, column: str, gaps: Array, missing: str) -> Self:
         """Create from the rows of a fit; raise an error if missing values are not allowed."""
         found = cls(missing, bool(gaps.any()))
-        found.refuse(column, gaps)
+        found.check(column, gaps)
         return found
 
-    def refuse(self, column: str, gaps: Array) -> None:
+    def check(self, column: str, gaps: Array) -> None:
         """Raise an error that names the first missing value, if missing values are not allowed."""
         if self.missing == "error":
-            refuse_gaps(column, gaps)
+            check_no_gaps(column, gaps)
 
     @property
     def has_indicator(self) -> bool:
@@ -316,7 +316,7 @@ class NumberTreatment(Treatment):
     def columns(self, values: Array) -> Array:
         """Return the features of values, NaN where they are missing."""
         gaps = np.isnan(values)
-        self.gaps.refuse(self.column, gaps)
+        self.gaps.check(self.column, gaps)
         units, mean = (self.scale.units(values), 0.0) if self.scaled else (values, self.scale.mean)
         return self.gaps.fill(units, gaps, mean)
 
@@ -393,7 +393,7 @@ class BinaryTreatment(Treatment):
 
     def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         coded = drop_missing_words(labels_of(table, position, text=isinstance(self.levels[1], str)), self.levels)
-        self.gaps.refuse(self.column, coded.codes < 0)
+        self.gaps.check(self.column, coded.codes < 0)
         places = [self.levels.index(label) if label in self.levels else np.nan for label in coded.labels.tolist()]
         found = np.asarray([*places, np.nan], dtype=float)[coded.codes]
         is_unseen = np.isnan(found) & (coded.codes >= 0)
@@ -443,7 +443,7 @@ class CategoryTreatment(Treatment):
         coded = drop_missing_words(labels_of(table, position, text=self.text), {*self.levels.kept, *self.levels.rare})
         gaps = coded.codes < 0
         if self.missing == "error":
-            refuse_gaps(self.column, gaps)
+            check_no_gaps(self.column, gaps)
         self._report_unseen(coded, unseen)
         coded = coded._replace(labels=clip_to_scale(coded.labels, self.ends))
         codes = CodePart(self.levels.codes(self.column, coded), self.levels.n_columns)
@@ -533,7 +533,7 @@ class DateTreatment(Treatment):
 
     def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         days = days_of(table, position, self.zone)
-        self.days.gaps.refuse(self.column, np.isnan(days))
+        self.days.gaps.check(self.column, np.isnan(days))
         calendar = Calendar.of(days)
         numbers = [self.days.columns(days - self.first)]
         if self.hourly:
@@ -599,7 +599,7 @@ class TextTreatment(Treatment):
 
     def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         documents, gaps = texts_of(table, position)
-        self.gaps.refuse(self.column, gaps)
+        self.gaps.check(self.column, gaps)
         return self._with_indicator(self.vectorizer.transform(_readable(documents, self.vectorizer)), gaps)
 
     def _with_indicator(self, words: Any, gaps: Array) -> list[Part]:

@@ -144,10 +144,10 @@ class Gate:
             with self.buffers.allocate() as buffer:
                 await self._answer(scope, receive, reply, buffer)
         except RequestError as error:
-            await self._refuse(scope, error, reply)
+            await self._reply_with_error(scope, error, reply)
         except asyncio.CancelledError:  # by the server after Ctrl-C
             if not reply.started:
-                await self._refuse(scope, RequestError(503, "The server is being stopped."), reply)
+                await self._reply_with_error(scope, RequestError(503, "The server is being stopped."), reply)
 
     async def _answer(self, scope: Any, receive: Receive, reply: Reply, buffer: BufferSize) -> None:
         """Read, answer and send; only the answering counts as concurrency, because slow clients delay the others."""
@@ -155,7 +155,7 @@ class Gate:
         if self.busy >= self.limits.concurrency:
             # the request has been read, and keeping the connection is cheaper than opening the next one
             busy = RequestError(503, f"{self.busy} requests are being answered; try again in a second.")
-            await self._refuse(scope, busy, reply, close=False)
+            await self._reply_with_error(scope, busy, reply, close=False)
             return
         messages: list[Message] = []
 
@@ -224,7 +224,7 @@ class Gate:
         if size > most:
             raise RequestError(413, f"The request is larger than {most:,} bytes; send fewer rows at a time.")
 
-    async def _refuse(self, scope: Any, error: RequestError, reply: Reply, close: bool = True) -> None:
+    async def _reply_with_error(self, scope: Any, error: RequestError, reply: Reply, close: bool = True) -> None:
         headers = [(b"content-type", b"application/json")]
         if close:  # the rest of the request is not read
             headers.append((b"connection", b"close"))

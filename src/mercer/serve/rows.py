@@ -29,7 +29,7 @@ ARTICLES = {"number": "a number", "string": "a string", "boolean": "true or fals
 def parse_rows(body: bytes) -> list[Any]:
     """Return the rows of a request, which is a list of objects, or an object with such a list as "rows"."""
     try:
-        content = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=_object)
+        content = json.loads(body.decode("utf-8-sig"), parse_constant=_raise_for_constant, object_pairs_hook=_object)
         if HALF_CHARACTER.search(body):
             json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -52,7 +52,7 @@ def parse_rows(body: bytes) -> list[Any]:
     return content
 
 
-def _refuse_constant(word: str) -> NoReturn:
+def _raise_for_constant(word: str) -> NoReturn:
     raise RequestError(422, f"The body has {word}, which is not valid in JSON. Send null for a missing value.")
 
 

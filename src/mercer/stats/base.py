@@ -151,11 +151,11 @@ def subtract_weight(before: Array, gone: Array, rows: Array) -> Array:
 def subtract_counts(before: Array, gone: Array) -> Array:
     """Return weighted counts after removal; never negative."""
     left = before - gone
-    refuse_negative_counts(left, before)
+    check_remaining_counts(left, before)
     return np.where(left <= SUBTRACTION_RESIDUE * before, 0.0, left)
 
 
-def refuse_negative_counts(left: Array, size: Array) -> None:
+def check_remaining_counts(left: Array, size: Array) -> None:
     """Raise an error if remaining counts are negative by more than rounding relative to `size`."""
     if (left < -SUBTRACTION_ROUNDING * size).any():
         raise UnseenRowsError(
@@ -171,7 +171,7 @@ def measure_shrinkage(before: Array, left: Array, changed: Array) -> float:
         return float(np.max(before[changed] / left[changed], initial=1.0))
 
 
-def refuse_other_shape(name: str, mine: tuple[int, ...], theirs: tuple[int, ...]) -> None:
+def check_same_shape(name: str, mine: tuple[int, ...], theirs: tuple[int, ...]) -> None:
     """Raise an error if the shapes of two statistics to be merged differ."""
     if mine != theirs:
         raise MergeError(

@@ -12,10 +12,10 @@ import numpy as np
 from mercer._errors import MergeError, SupportError, UnequalEdgesError
 from mercer._stored import floats, part_of, reals, sequence, stored
 from mercer._typing import Array
-from mercer.families.bins import BinAxis, refuse_too_many
+from mercer.families.bins import BinAxis, check_number_of_bins
 from mercer.families.losses import as_weight
 from mercer.stats import _tally_loops as loops
-from mercer.stats.base import Statistic, as_block, divide, refuse_other_shape, subtract_rows, subtract_weight
+from mercer.stats.base import Statistic, as_block, check_same_shape, divide, subtract_rows, subtract_weight
 
 
 @stored(edges=floats("d e", order=None), rows=reals("g d n"), counts=reals("g d n"))
@@ -73,7 +73,7 @@ class BinCounts(Statistic):
         return replace(self, rows=rows, counts=subtract_weight(self.counts, other.counts, rows))
 
     def _check(self, other: Self) -> None:
-        refuse_other_shape("histograms", self.rows.shape, other.rows.shape)
+        check_same_shape("histograms", self.rows.shape, other.rows.shape)
         if not np.array_equal(self.edges, other.edges):
             raise MergeError("cannot merge histograms with different edges; give both the same edges as `bins`.")
 
@@ -169,7 +169,7 @@ class GridCounts(Statistic):
     def _align(self, other: Self) -> tuple[Self, Self]:
         """Return both on axes that contain the bins of both."""
         mine, theirs = (len(grid.axes) for grid in (self, other))
-        refuse_other_shape("grids", (self.groups, mine), (other.groups, theirs))
+        check_same_shape("grids", (self.groups, mine), (other.groups, theirs))
         axes = join_axes(self.axes, other.axes, [f"axis {j}" for j in range(mine)])
         return self.among(axes), other.among(axes)
 
@@ -191,5 +191,5 @@ def join_axes(mine: Sequence[BinAxis], theirs: Sequence[BinAxis], names: Sequenc
 def _grid_shape(groups: int, axes: tuple[BinAxis, ...]) -> tuple[int, ...]:
     """Return the shape of the arrays of a grid; raise an error if it has too many cells."""
     shape = (groups, *(axis.bins for axis in axes))
-    refuse_too_many(math.prod(shape), f"a grid of {' × '.join(map(str, shape[1:]))} cells would")
+    check_number_of_bins(math.prod(shape), f"a grid of {' × '.join(map(str, shape[1:]))} cells would")
     return shape

@@ -21,9 +21,9 @@ from mercer.stats.base import (
     SUBTRACTION_ROUNDING,
     Statistic,
     as_block,
+    check_same_shape,
     divide,
     measure_shrinkage,
-    refuse_other_shape,
     silence_infinities,
     subtract_rows,
     subtract_weight,
@@ -89,7 +89,7 @@ class CentredMoments(Statistic):
 
     def difference(self, other: CentredMoments) -> Array:
         """Return other.mean − self.mean; 0 where either is empty."""
-        refuse_other_shape("moments", self.pilot.shape, other.pilot.shape)
+        check_same_shape("moments", self.pilot.shape, other.pilot.shape)
         both = self._wide((self.weight > 0) & (other.weight > 0))
         return np.where(both, (other.pilot - self.pilot) + (other.offset - self.offset), 0.0)
 

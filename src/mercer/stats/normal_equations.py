@@ -15,7 +15,7 @@ from mercer._threads import MIN_COLUMNS_FOR_THREADS, row_blocks
 from mercer._typing import Array
 from mercer.families.losses import as_weight
 from mercer.matrices.sparse_loops import add_pairs
-from mercer.stats.base import as_block, is_block, refuse_other_shape, silence_infinities
+from mercer.stats.base import as_block, check_same_shape, is_block, silence_infinities
 from mercer.stats.centred import ScatterMoments
 from mercer.stats.sparse import StoredMatrixRows
 from mercer.stats.tiles import UNSHIFTED_SPREADS, factorize, joined_tile_rows, pilot, tiles
@@ -70,7 +70,7 @@ class RFactor:
 
     @silence_infinities
     def merge(self, other: Self) -> Self:
-        refuse_other_shape("R factors", self.pilot.shape, other.pilot.shape)
+        check_same_shape("R factors", self.pilot.shape, other.pilot.shape)
         if self.rows == 0 or not other.finite:
             return other
         if other.rows == 0 or not self.finite:

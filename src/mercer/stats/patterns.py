@@ -17,7 +17,7 @@ from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import length, mapping, part_of, stored
 from mercer._typing import Array
 from mercer.families.multivariate import distinct_patterns
-from mercer.stats.base import Statistic, as_block, refuse_other_shape
+from mercer.stats.base import Statistic, as_block, check_same_shape
 from mercer.stats.centred import ScatterMoments
 
 MAX_PATTERNS = 10_000
@@ -127,14 +127,14 @@ class PatternMoments(Statistic):
         return replace(self, patterns=kept)
 
     def merge(self, other: Self) -> Self:
-        refuse_other_shape("moments", (self.groups, self.columns), (other.groups, other.columns))
+        check_same_shape("moments", (self.groups, self.columns), (other.groups, other.columns))
         patterns = dict(self.patterns)
         for pattern, part in other.patterns.items():
             patterns[pattern] = patterns[pattern].merge(part) if pattern in patterns else part
         return self._with(patterns)
 
     def subtract(self, other: Self) -> Self:
-        refuse_other_shape("moments", (self.groups, self.columns), (other.groups, other.columns))
+        check_same_shape("moments", (self.groups, self.columns), (other.groups, other.columns))
         if other.patterns.keys() - self.patterns.keys():
             raise UnseenRowsError(
                 "a row to be forgotten lacks other values than any row seen; "

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._errors import UnseenRowsError
 from mercer._stored import floats, integers, length, part_of, sequence, stored
 from mercer._typing import Array
-from mercer.stats.base import Statistic, as_block, refuse_other_shape
+from mercer.stats.base import Statistic, as_block, check_same_shape
 
 
 @stored(points=floats("nd"), codes=integers("n"), weight=floats("n"))
@@ -117,7 +117,7 @@ class StoredRows(Statistic):
         return {"groups": self.groups, "columns": self.columns, "bits": bits[np.lexsort(bits.T)]}
 
     def _check(self, other: Self) -> None:
-        refuse_other_shape("rows", (self.groups, self.columns), (other.groups, other.columns))
+        check_same_shape("rows", (self.groups, self.columns), (other.groups, other.columns))
 
 
 def _to_bits(rows: StoredPiece) -> Array:

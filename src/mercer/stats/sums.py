@@ -21,11 +21,11 @@ from mercer.stats.base import (
     SUBTRACTION_ROUNDING,
     Statistic,
     as_block,
+    check_remaining_counts,
+    check_same_shape,
     divide,
     group_totals,
     measure_shrinkage,
-    refuse_negative_counts,
-    refuse_other_shape,
     silence_infinities,
     subtract_counts,
     subtract_rows,
@@ -81,13 +81,13 @@ class StatisticSums(Statistic):
     def _counts_left(self, other: Self) -> Array:
         if hasattr(self.family, "n_trials"):  # failures are counts, too
             trials, gone = (self.family.n_trials * s.weight[..., None] for s in (self, other))
-            refuse_negative_counts((trials - self.total) - (gone - other.total), trials)
+            check_remaining_counts((trials - self.total) - (gone - other.total), trials)
         return subtract_counts(self.total, other.total)
 
     def _check(self, other: Self) -> None:
         if self.family != other.family:
             raise MergeError(f"cannot merge sums of {other.family!r} into sums of {self.family!r}; fit both alike.")
-        refuse_other_shape("sums", self.total.shape, other.total.shape)
+        check_same_shape("sums", self.total.shape, other.total.shape)
 
 
 @stored(rows=reals("gd"), weight=reals("gd"), total=floats("gdt"))

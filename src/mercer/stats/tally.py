@@ -13,7 +13,7 @@ from mercer._typing import Array
 from mercer.data.coding import Coded
 from mercer.families.losses import as_weight
 from mercer.stats import _tally_loops as loops
-from mercer.stats.base import Statistic, as_block, divide, refuse_other_shape, subtract_rows, subtract_weight
+from mercer.stats.base import Statistic, as_block, check_same_shape, divide, subtract_rows, subtract_weight
 
 #: levels of a column without values
 NO_LEVELS = np.empty(0, dtype=object)
@@ -79,7 +79,7 @@ class Tally(Statistic):
         return self if alive.all() else self._align(self.levels[alive])
 
     def merge(self, other: Self) -> Self:
-        refuse_other_shape("counts", self.rows.shape[:-1], other.rows.shape[:-1])
+        check_same_shape("counts", self.rows.shape[:-1], other.rows.shape[:-1])
         levels = join_levels(self.levels, other.levels)
         mine, theirs = self._align(levels), other._align(levels)
         return replace(
@@ -90,7 +90,7 @@ class Tally(Statistic):
         )
 
     def subtract(self, other: Self) -> Self:
-        refuse_other_shape("counts", self.rows.shape[:-1], other.rows.shape[:-1])
+        check_same_shape("counts", self.rows.shape[:-1], other.rows.shape[:-1])
         unknown = other.levels[(find_positions(other.levels, self.levels) < 0) & other._find_occurring()].tolist()
         if unknown:
             raise UnseenRowsError(f"the value {unknown[0]!r} was never seen, so no row with it can be forgotten.")

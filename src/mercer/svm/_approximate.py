@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._errors import KernelError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._stored import any_rows, floats, optional, part_of, reals, stored
 from mercer._threads import blas_for, row_blocks
 from mercer._typing import Array
@@ -75,7 +75,7 @@ class FeatureComparison:
 def prepare_by_features(kernel: Kernel, map: Any, kept: Any, X: Any, groups: Any, centre: Array | None) -> TrainingRows:
     """Prepare rows, less their centre if there is one, by their features; see `_training.prepare_by_kernel`."""
     n = count(kept)
-    refuse_beyond_memory(
+    check_memory(
         8.0 * FEATURE_COPIES * n * map.n_features,
         f"{map.n_features} features of each of {n:,} rows",
         "use fewer of them (approximate=Nystroem(n_components=…)), or fewer rows",

@@ -26,15 +26,15 @@ from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base.kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, choose_kernel, is_precomputed
-from mercer.base.kernel_comparison import ByFunction, ByKernel, Precomputed, refuse_no_kernel_matrix, whole_matrix
+from mercer.base.kernel_comparison import ByFunction, ByKernel, Precomputed, check_kernel_matrix, whole_matrix
 from mercer.base.progress import StoppedByCallback, Watch, show_line
 from mercer.base.validation import (
     Plan,
+    check_finite,
+    check_has_target,
     check_rows,
+    check_target,
     is_sparse,
-    refuse_no_target,
-    refuse_not_finite,
-    refuse_spoilt_target,
 )
 from mercer.kernel_approximation.approximate import APPROXIMATE, Approximation, fit_feature_map
 from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear, kernel_from
@@ -212,16 +212,16 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
 
     def _validate(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, Any]:
         """Return X as numbers, unless the kernel compares other objects, and y as a vector."""
-        refuse_no_target(self, y)
+        check_has_target(self, y)
         if is_sparse(X) and is_precomputed(self.kernel):
             raise TypeError("Sparse precomputed kernels are not supported. Give K.toarray().")
         self._sparse = (is_sparse(X) or isinstance(X, Encoded)) and not self._has_function_kernel()
         if self._accepts_objects():
             _check_lengths(X, y)
-            refuse_spoilt_target(y, numeric=numeric)
+            check_target(y, numeric=numeric)
             return X, column_or_1d(y, warn=True)
         X, y = check_rows(self, X, y, reset=True, y_numeric=numeric, **self._validation_options(X))
-        refuse_not_finite(self, X)
+        check_finite(self, X)
         return X, y
 
     def _validation_options(self, X: Any) -> dict[str, Any]:
@@ -262,7 +262,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         if self.approximate is not None:
             return self._prepare_by_features(X, X if whole else take(X, kept), groups)
         if is_precomputed(self.kernel):
-            refuse_no_kernel_matrix(X, "the kernel matrix")
+            check_kernel_matrix(X, "the kernel matrix")
             return prepare_by_matrix(X if whole else X[np.ix_(kept, kept)], Precomputed, groups=groups)
         if self._has_function_kernel():
             if (K := whole_matrix(self.kernel, X)) is not None:
@@ -417,7 +417,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         X = check_rows(self, X, reset=False, **self._validation_options(X))
         if is_sparse(X) and not self._sparse:
             raise DataError(f"cannot use sparse input in {name!r} trained on dense data. Give X.toarray().")
-        refuse_not_finite(self, X)
+        check_finite(self, X)
         return sp.csr_matrix(X) if self._sparse else X
 
     def _scores(self, X: Any, columns: Array) -> Array:
@@ -470,8 +470,8 @@ def _check_lengths(X: Any, y: Any) -> None:
     """Raise if X and y have different lengths or none: objects cannot be validated further."""
     try:
         check_consistent_length(X, y)
-    except (TypeError, ValueError) as refusal:
-        raise DataError(f"{refusal}. Give a sequence of objects to compare, and one y for each.") from None
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{error}. Give a sequence of objects to compare, and one y for each.") from None
     if not count(X):
         raise EmptyDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check how X was read.")
 

@@ -16,12 +16,12 @@ from mercer._warn import warn
 from mercer.base.progress import Progress
 from mercer.base.validation import (
     Plan,
+    check_finite,
+    check_has_target,
     check_rows,
     check_weight,
     column_names,
     is_sparse,
-    refuse_no_target,
-    refuse_not_finite,
 )
 from mercer.families.penalties import Strengths
 from mercer.matrices import Observations
@@ -68,7 +68,7 @@ def check_supported(penalty: str, loss: str, dual: Any) -> None:
 
 def validate_rows(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Array]:
     """Return X in float64 and C order, or CSR, and y; `check_squares` finds values that are not finite."""
-    refuse_no_target(estimator, y)
+    check_has_target(estimator, y)
     options = {"dtype": np.float64, "order": "C", **options}
     X, y = check_rows(estimator, X, y, reset=True, **options)
     return X, y
@@ -78,7 +78,7 @@ def check_squares(estimator: Any, rows: MarginRows) -> None:
     """Raise if a value is not finite, or too large to be squared."""
     if np.isfinite(rows.squares).all():
         return
-    refuse_not_finite(estimator, rows.X)
+    check_finite(estimator, rows.X)
     with np.errstate(over="ignore"):
         sizes = abs(rows.X).max(axis=0)
     sizes = np.ravel(sizes.toarray() if is_sparse(sizes) else sizes)

@@ -17,7 +17,7 @@ from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.linear import LinearClassifier
 from mercer.base.progress import Progress, watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import refuse_one_class_of_solver, restore_on_failure, warn_of_many_classes
+from mercer.base.validation import check_two_classes_of_solver, restore_on_failure, warn_of_many_classes
 from mercer.data.labels import encode_labels
 from mercer.svm._linear import (
     LinearMachineFit,
@@ -195,7 +195,7 @@ class LinearSVC(LinearClassifier):
     def _fit_checked(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, y = validate_rows(self, X, y)
         self.classes_, codes = encode_labels(y)
-        refuse_one_class_of_solver(self.classes_)
+        check_two_classes_of_solver(self.classes_)
         warn_of_many_classes(self.classes_, len(codes))
         weight = fill_row_weights(sample_weight, X)
         class_weight = self._class_weights(y, weight)

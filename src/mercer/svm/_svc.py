@@ -19,7 +19,7 @@ from mercer.base import DECIDES_ONLY, Candidate, Question, kernel_choice, traits
 from mercer.base.fitted_fields import FITTED_MACHINE
 from mercer.base.kernel_comparison import ByKernel
 from mercer.base.sources import fits_sources
-from mercer.base.validation import refuse_one_class, restore_on_failure, warn_of_many_classes
+from mercer.base.validation import check_two_classes, restore_on_failure, warn_of_many_classes
 from mercer.data.labels import encode_labels
 from mercer.kernels.inputs import count
 from mercer.optim.certificate import Certificate
@@ -249,7 +249,7 @@ class SVC(ClassifierMixin, SupportVectorMachine):
             self._warn_of_probability()
             X, y = self._validate(X, y, numeric=False)
             self.classes_, codes = encode_labels(y)
-            refuse_one_class(self.classes_)
+            check_two_classes(self.classes_)
             warn_of_many_classes(self.classes_, len(codes))
             self.class_weight_ = compute_class_weights(self.class_weight, self.classes_, y)
             weight = validate_row_weights(sample_weight, X)

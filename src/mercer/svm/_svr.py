@@ -242,10 +242,10 @@ class SVR(RegressorMixin, SupportVectorMachine):
     def _validate_target(self, y: Any) -> Array:
         try:
             return np.ascontiguousarray(y, dtype=float)
-        except (TypeError, ValueError) as refusal:
+        except (TypeError, ValueError) as error:
             word = next((word for word in np.asarray(y).tolist() if not isinstance(word, Real)), y)
             raise DataError(
-                f"{refusal}. y holds {word!r}, but SVR predicts numbers; convert y, or use a classifier such as SVC."
+                f"{error}. y holds {word!r}, but SVR predicts numbers; convert y, or use a classifier such as SVC."
             ) from None
 
     def predict(self, X: Any) -> Array:

@@ -43,8 +43,8 @@ def validate_row_weights(sample_weight: Any, X: Any) -> Array:
         return np.ones(n)
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as refusal:
-        raise DataError(f"{refusal}: sample_weight must be numbers, one for each row.") from None
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{error}: sample_weight must be numbers, one for each row.") from None
     if weight.shape != (n,):
         raise DataError(
             f"sample_weight and X have incompatible shapes: {weight.shape} vs {np.shape(X)}. Give one weight for "

@@ -75,7 +75,7 @@ def check_statistic(
         _order_does_not_matter,
         _remove_undoes_update,
         _removing_all_leaves_nothing,
-        _unseen_rows_are_refused,
+        _unseen_rows_are_rejected,
         _rows_without_weight_do_not_count,
         _groups_move,
         _groups_come_and_go,
@@ -167,7 +167,7 @@ def _removing_all_leaves_nothing(case: _StatisticCase) -> None:
     _assert_alike(emptied, case.zero, tolerance=0.0)
 
 
-def _unseen_rows_are_refused(case: _StatisticCase) -> None:
+def _unseen_rows_are_rejected(case: _StatisticCase) -> None:
     """rows that were never added cannot be removed."""
     batch = case.batches[0]
     try:

@@ -19,7 +19,7 @@ from mercer._stored import stored
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import traits
-from mercer.base.agreement import refuse_other_class, refuse_other_parameters
+from mercer.base.agreement import check_same_class, check_same_parameters
 from mercer.base.fitted_fields import FITTED_TEXT
 from mercer.base.sources import fits_sources, is_source, maps_sources
 from mercer.base.validation import restore_on_failure
@@ -437,9 +437,9 @@ class CountVectorizer(TextVectorizer, BaseEstimator):
 
     def _check_mergeable(self, other: Any) -> None:
         self._check_vocabulary()
-        refuse_other_class(self, other)
+        check_same_class(self, other)
         other._check_vocabulary()
-        refuse_other_parameters(self, other)
+        check_same_parameters(self, other)
 
     def _warn_about_upper_case(self) -> None:
         if any(str.isupper(char) for term in self.vocabulary_ if isinstance(term, str) for char in term):

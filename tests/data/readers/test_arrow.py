@@ -41,13 +41,13 @@ def test_typed_files_are_read(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_files_of_another_format_are_refused(tmp_path: Path, name: str) -> None:
+def test_files_of_another_format_are_rejected(tmp_path: Path, name: str) -> None:
     (path := tmp_path / name).write_bytes(b"something else, which is long enough to be looked at")
     with pytest.raises(DataError, match=rf"'{name}' cannot be read as (Parquet|Arrow)"):
         open_rows(path).table()
 
 
-def test_column_names_that_are_not_text_are_refused(tmp_path: Path) -> None:
+def test_column_names_that_are_not_text_are_rejected(tmp_path: Path) -> None:
     write_stream(pa.table({"name": [1]}), path := tmp_path / "a.arrows")
     path.write_bytes(path.read_bytes().replace(b"name", b"n\xffme"))
     with pytest.raises(DataError, match=r"'a\.arrows' cannot be read as Arrow"):

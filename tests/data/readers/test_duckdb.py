@@ -48,13 +48,13 @@ def test_a_query_is_read(tmp_path: Path) -> None:
         ("SELECT * FROM read_csv('/etc/passwd')", "disabled"),
     ],
 )
-def test_invalid_queries_are_refused(tmp_path: Path, query: str, sentence: str) -> None:
+def test_invalid_queries_are_rejected(tmp_path: Path, query: str, sentence: str) -> None:
     path = duckdb_file(tmp_path / "a.duckdb", a="SELECT 1 AS x")
     with pytest.raises(DataError, match=sentence):
         open_rows(path, Reading(sql=query)).table()
 
 
-def test_files_that_are_not_databases_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_databases_are_rejected(tmp_path: Path) -> None:
     (path := tmp_path / "a.duckdb").write_text("something else")
     with pytest.raises(DataError, match=r"'a\.duckdb' cannot be opened as a DuckDB file"):
         open_rows(path).table()

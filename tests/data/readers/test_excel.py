@@ -132,7 +132,7 @@ def test_workbooks_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Monke
         read_table(path)
 
 
-def test_a_workbook_beyond_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workbook_beyond_memory_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     book = openpyxl.Workbook()
     book.active["A1"], book.active["XFD1048576"] = "x", 1
     book.save(tmp_path / "a.xlsx")

@@ -40,7 +40,7 @@ def test_files_of_a_folder_are_concatenated(tmp_path: Path) -> None:
         ({"a__csv": "x\n1\n", "b__csv": "x\nred\n"}, "Column 'x' has different types.*--kind x=category"),
     ],
 )
-def test_folders_that_are_not_a_table_are_refused(tmp_path: Path, files: dict[str, str], sentence: str) -> None:
+def test_folders_that_are_not_a_table_are_rejected(tmp_path: Path, files: dict[str, str], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         open_rows(write(tmp_path, **files)).table()
 

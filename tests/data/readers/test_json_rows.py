@@ -71,7 +71,7 @@ def test_lines_that_cannot_be_read(tmp_path: Path, name: str, text: str, sentenc
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.jsonl", ""), ("a.json", "[]"), ("a.json", "  \n")])
-def test_files_without_rows_are_refused(tmp_path: Path, name: str, text: str) -> None:
+def test_files_without_rows_are_rejected(tmp_path: Path, name: str, text: str) -> None:
     (path := tmp_path / name).write_text(text)
     with pytest.raises(EmptyDataError):
         open_rows(path).table()
@@ -89,7 +89,7 @@ def test_files_without_rows_are_refused(tmp_path: Path, name: str, text: str) ->
         ("a.json", b'[{"x": "\\ud800"}]', r"Column 'x' of 'a\.json' holds values .* columns cannot have"),
     ],
 )
-def test_values_that_would_crash_the_parser_are_refused(
+def test_values_that_would_crash_the_parser_are_rejected(
     tmp_path: Path, name: str, octets: bytes, sentence: str
 ) -> None:
     (tmp_path / name).write_bytes(octets)
@@ -117,7 +117,7 @@ def test_json_of_pandas_by_columns_raises_an_error_with_a_remedy(tmp_path: Path,
 
 
 @pytest.mark.parametrize("read", [mercer.data.read_table, mercer.data.open])
-def test_an_endless_line_is_refused_before_it_fills_the_memory(tmp_path: Path, read: Any) -> None:
+def test_an_endless_line_is_rejected_before_it_fills_the_memory(tmp_path: Path, read: Any) -> None:
     """200 MB that take 200 kB compressed."""
     with gzip.open(tmp_path / "bomb.jsonl.gz", "wb", compresslevel=1) as file:
         file.write(b'{"x": "')

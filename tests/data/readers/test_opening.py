@@ -216,7 +216,7 @@ def test_a_header_line_without_a_newline_gives_a_clear_error(write: Any) -> None
 
 
 @pytest.mark.parametrize("address", ["https://example.org/a.csv", "s3://bucket/a.parquet"])
-def test_urls_are_refused(address: str) -> None:
+def test_urls_are_rejected(address: str) -> None:
     for read in (read_table, mercer.data.open):
         with pytest.raises(DataNotFoundError, match=f"'{address}' is an address, not a file.*Download the file"):
             read(address)

@@ -44,7 +44,7 @@ def test_words_in_one_file_and_numbers_in_another_are_named(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["_part.parquet", ".part.parquet", "_old/part.parquet"])
-def test_a_folder_without_data_files_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_folder_without_data_files_is_rejected(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     parquet.write_table(pa.table({"x": [1]}), tmp_path / name)
     (tmp_path / "empty.parquet").mkdir()

@@ -71,7 +71,7 @@ def test_many_spaces_around_a_gap_do_not_count_among_words(write: Any) -> None:
         ("a,b\n" + '"",""\n' * 2000 + '1,"2\n', 2002),
     ],
 )
-def test_a_quotation_mark_that_is_never_closed_is_refused(write: Any, text: str, line: int) -> None:
+def test_a_quotation_mark_that_is_never_closed_is_rejected(write: Any, text: str, line: int) -> None:
     path = write("a.csv", text)
     for read in (read_table, lambda path: list(mercer.data.open(path))):
         with pytest.raises(DataError, match=rf"Line {line} of 'a\.csv' .*never closed"):
@@ -93,14 +93,14 @@ def test_other_quotation_marks_are_text_or_are_closed(write: Any, text: str, exp
     assert pieces["a"] == expected["a"]
 
 
-def test_names_that_are_not_text_are_refused(write: Any) -> None:
+def test_names_that_are_not_text_are_rejected(write: Any) -> None:
     with pytest.raises(DataError, match=r"'a\.csv' is not utf-8 text.*latin-1"):
         read_table(write("a.csv", "é,b\n1,2\n".encode("latin-1")), encoding="utf-8")
     assert read_table(write("a.csv", "é,b\n1,2\n".encode("latin-1"))).column_names == ["é", "b"]
     assert read_table(write("a.csv", "\ufffd,b\n1,2\n")).column_names == ["\ufffd", "b"]
 
 
-def test_a_first_line_without_an_end_is_refused(write: Any) -> None:
+def test_a_first_line_without_an_end_is_rejected(write: Any) -> None:
     with pytest.raises(DataError, match=r"first line of 'a\.csv' is longer than 1,048,576 bytes"):
         read_table(write("a.csv", "n" * (MAX_HEADER_LINE_BYTES + 1)))
 
@@ -115,7 +115,7 @@ def test_blank_lines_before_names_in_a_compressed_file(write: Any) -> None:
     assert both_ways(path) == [{"a": [1], "b": [2]}] * 2
 
 
-def test_a_row_longer_than_a_block_is_refused_with_a_remedy(write: Any) -> None:
+def test_a_row_longer_than_a_block_is_rejected_with_a_remedy(write: Any) -> None:
     path = write("a.csv", 'a,b\n1,"x\ny"\n2,' + "z" * 1000 + "\n")
     with pytest.raises(DataError, match=r"'a\.csv' has a row longer than 400 bytes.*Parquet"):
         list(separated.Separated(path, Reading(block_bytes=400)).parts(["a", "b"]))

@@ -85,7 +85,7 @@ def test_standard_input_is_read_by_its_content(kind: str, monkeypatch: pytest.Mo
         assert chunk.X.to_pydict() == TABLE.select(["word"]).to_pydict()
 
 
-def test_standard_input_that_is_not_a_table_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_that_is_not_a_table_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     give(monkeypatch, b"")
     with pytest.raises(EmptyDataError, match=r"Standard input is empty\. Redirect a table to it"):
         read_table("-")
@@ -126,7 +126,7 @@ def test_formats_that_need_a_whole_file_are_unpacked_too(tmp_path: Path) -> None
     assert sum(chunk.n_rows for chunk in mercer.data.open(tmp_path / "folder", target="n")) == 80
 
 
-def test_damaged_archives_are_refused(tmp_path: Path) -> None:
+def test_damaged_archives_are_rejected(tmp_path: Path) -> None:
     whole = zipped(tmp_path / "a.zip", a_csv=TEXT * 50).read_bytes()
     damaged = bytearray(whole)
     damaged[60:90] = bytes(30)
@@ -139,7 +139,7 @@ def test_damaged_archives_are_refused(tmp_path: Path) -> None:
         read_table(tmp_path / "a.csv.xz")
 
 
-def test_archives_that_unpack_to_more_than_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archives_that_unpack_to_more_than_memory_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_bytes", lambda: 20_000_000)
     zeros = bytes(40_000_000)
     declared = zipped(tmp_path / "a.zip", a_csv=zeros)

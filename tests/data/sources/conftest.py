@@ -21,7 +21,7 @@ def postgresql() -> Iterator[str]:
     pytest.importorskip("adbc_driver_postgresql")
     if shutil.which("postgres") is None or shutil.which("initdb") is None:
         pytest.skip("there is no PostgreSQL server to start on this machine: postgres and initdb are not found")
-    # it refuses to run as root
+    # it rejects to run as root
     other = [] if os.getuid() else ["runuser", "-u", "nobody", "--"]
     if other and shutil.which("runuser") is None:
         pytest.skip("PostgreSQL does not run as root, and there is no runuser to run it as somebody else")

@@ -269,6 +269,6 @@ def test_identity_follows_the_data() -> None:
         ),
     ],
 )
-def test_incompatible_collections_are_refused(given: Any, error: type[Exception], message: str) -> None:
+def test_incompatible_collections_are_rejected(given: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         of_collection(*given())

@@ -36,7 +36,7 @@ def test_targets_are_of_one_type_and_rows_without_one_are_counted(values: Any, d
     assert skipped == ["1 rows of frame 0 without a value of 'y'"]
 
 
-def test_a_target_that_is_not_a_label_is_refused() -> None:
+def test_a_target_that_is_not_a_label_is_rejected() -> None:
     with pytest.raises(ColumnTypeError, match=r"The target 'y' has the type list.*neither a number nor a label"):
         list(mercer.data.open(pa.table({"x": [1], "y": [[1]]}), target="y"))
 
@@ -59,7 +59,7 @@ def test_weights_and_offsets_are_finite_numbers(tmp_path: Path, role: str, value
         list(mercer.data.open(tmp_path / "a.parquet", target="y", rows=50, **{role: "w"}))
 
 
-def test_weights_that_are_words_are_refused() -> None:
+def test_weights_that_are_words_are_rejected() -> None:
     with pytest.raises(ColumnTypeError, match="Column 'w' must hold weights or offsets, but has the type string"):
         list(mercer.data.open(pa.table({"x": [1], "w": ["heavy"]}), weight="w"))
 

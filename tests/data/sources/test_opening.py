@@ -33,13 +33,13 @@ TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
         ({"sql": "SELECT 1"}, "is for a database, which an object of type Table is not"),
     ],
 )
-def test_incompatible_arguments_are_refused(given: dict[str, Any], sentence: str) -> None:
+def test_incompatible_arguments_are_rejected(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         mercer.data.open(TABLE, **given)
 
 
 @pytest.mark.parametrize("what", [3, object()])
-def test_sources_without_rows_are_refused(what: object) -> None:
+def test_sources_without_rows_are_rejected(what: object) -> None:
     with pytest.raises(DataError, match=r"mercer\.data\.open cannot read an object of type"):
         mercer.data.open(what)
 
@@ -155,7 +155,7 @@ def test_rows_without_any_target_differ_from_no_rows() -> None:
 
 
 @pytest.mark.parametrize("where", ["Parquet", "Arrow", "reader", "function"])
-def test_names_that_occur_twice_are_refused(tmp_path: Path, where: str) -> None:
+def test_names_that_occur_twice_are_rejected(tmp_path: Path, where: str) -> None:
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2]), pa.array([0])], names=["x", "x", "y"])
     parquet.write_table(table, tmp_path / "a.parquet")
     feather.write_feather(table, tmp_path / "a.arrow")
@@ -169,7 +169,7 @@ def test_names_that_occur_twice_are_refused(tmp_path: Path, where: str) -> None:
         mercer.data.open(what, target="y")
 
 
-def test_arrays_that_are_not_tables_are_refused() -> None:
+def test_arrays_that_are_not_tables_are_rejected() -> None:
     with pytest.raises(DataError, match=r"X has the shape \(3,\), but a table has rows and columns\. Reshape it"):
         mercer.data.open(np.arange(3.0), np.zeros(3))
     with pytest.raises(DataError, match="weight= and offset= are names of columns"):

@@ -18,7 +18,7 @@ from mercer.data.sources.read_all import read_all
 TABLE = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [0, 1]})
 
 
-def test_rows_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_do_not_fit_into_memory_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     source = mercer.data.open(tmp_path / "a.parquet", target="y")
     assert read_all(source).X.equals(TABLE.select(["a", "b"]))
@@ -27,7 +27,7 @@ def test_rows_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypatc
         read_all(source)
 
 
-def test_rows_of_unknown_number_are_refused_during_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_unknown_number_are_rejected_during_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is raised before all rows are read."""
     made: list[int] = []
 

@@ -63,7 +63,7 @@ def test_frames_with_other_columns_are_named() -> None:
             list(mercer.data.open(what, target="y"))
 
 
-def test_objects_that_are_not_frames_are_refused() -> None:
+def test_objects_that_are_not_frames_are_rejected() -> None:
     with pytest.raises(DataError, match="Frame 1 is not a frame but a int"):
         list(mercer.data.open(iter([TABLE, 3]), target="y"))
     with pytest.raises(EmptyDataError, match="There are no frames"):

@@ -33,6 +33,6 @@ def test_a_dictionary_of_views_keeps_its_levels() -> None:
 
 
 def test_a_type_with_many_fields_is_cut_short() -> None:
-    with pytest.raises(ColumnTypeError, match="…, neither") as refusal:
+    with pytest.raises(ColumnTypeError, match="…, neither") as rejection:
         Table.of(pa.table({"a": [{str(j): j for j in range(100)}]}))
-    assert len(str(refusal.value)) < 250
+    assert len(str(rejection.value)) < 250

@@ -222,7 +222,7 @@ def test_degrees_of_freedom_of_many_rows_are_estimated() -> None:
     assert abs(used_degrees_of_freedom(made, eta, exact_rows=10) - exact) < 3 * np.sqrt(2 * exact / 50)
 
 
-def test_classes_that_cannot_be_distinguished_are_refused() -> None:
+def test_classes_that_cannot_be_distinguished_are_rejected() -> None:
     with pytest.raises(KernelError, match="raise the penalty"):
         _factorise_sum(np.diag([1.0, -1.0]), np.zeros(2))
 

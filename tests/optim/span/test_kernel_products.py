@@ -90,12 +90,12 @@ def test_a_penalty_below_rounding_still_gives_a_factor() -> None:
     assert np.isfinite(P.matvec(vectors("one", 2))).all()
 
 
-def test_an_indefinite_matrix_is_refused() -> None:
+def test_an_indefinite_matrix_is_rejected() -> None:
     with pytest.raises(KernelError, match="not positive definite"):
         StoredMatrix(-K).preconditioner(BENDS["one"], 1e-3, intercept=False)
 
 
-def test_values_that_are_not_finite_are_refused() -> None:
+def test_values_that_are_not_finite_are_rejected() -> None:
     with pytest.raises(KernelError, match="not finite"):
         StoredMatrix(np.full((2, 2), np.inf))
 

@@ -111,7 +111,7 @@ def test_leave_one_out_errors_agree_with_refits(weighted: bool) -> None:
             assert_allclose(np.abs(errors[left_out, ..., k].ravel()), np.abs(expected), rtol=1e-7)
 
 
-def test_leave_one_out_errors_of_an_indefinite_matrix_are_refused() -> None:
+def test_leave_one_out_errors_of_an_indefinite_matrix_are_rejected() -> None:
     indefinite = RidgeSystem.of_matrix(np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones((2, 1)))
     with pytest.raises(NotPositiveDefiniteError, match="the eigenvalue -1"):
         decompose_kernel(indefinite).leave_one_out()
@@ -347,7 +347,7 @@ def test_ctrl_c_during_the_residual_keeps_the_steps(monkeypatch: pytest.MonkeyPa
     assert away < 1e-3**look
 
 
-def test_a_kernel_that_overflows_is_refused() -> None:
+def test_a_kernel_that_overflows_is_rejected() -> None:
     with pytest.raises(MercerError, match="beyond float64"):
         draw(kernel=Polynomial(degree=900, constant=9))
     with pytest.raises(KernelError, match="too large for float64"):  # its squares would be none

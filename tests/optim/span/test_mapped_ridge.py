@@ -82,7 +82,7 @@ def test_eigenvalues_agree_with_the_kernel_matrix() -> None:
     assert len(candidate_penalties(found.leave_one_out())) > 20
 
 
-def test_squares_beyond_float64_are_refused() -> None:
+def test_squares_beyond_float64_are_rejected() -> None:
     rows = 1e150 * X
     map = NystroemMap(Linear(), rows[:2], np.eye(2))
     with pytest.raises(NotPositiveDefiniteError, match="divide the columns"):

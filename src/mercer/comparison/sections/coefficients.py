@@ -108,8 +108,8 @@ def _summary(view: View, entry: Entry, model: Any, last: Any) -> tuple[Any, str]
             warnings.simplefilter("ignore")
             rows = model[:-1].transform(X) if isinstance(model, Pipeline) else X
             found = summary(last, rows, view.comparison.y)
-    except (MercerError, ValueError, TypeError, np.linalg.LinAlgError) as refusal:
-        return None, f"There are no intervals: {refusal}"
+    except (MercerError, ValueError, TypeError, np.linalg.LinAlgError) as error:
+        return None, f"There are no intervals: {error}"
     columns = found.columns()
     names = _rename_features(list(map(str, columns.pop("term"))), model, last)
     return (names, columns, found.grid().notes), ""

@@ -18,8 +18,8 @@ def outlying(view: View) -> Section | None:
     """Return the most unusual rows with p-values and their unusual columns."""
     try:
         found = unusual_rows(view.table, most=MAX_UNUSUAL_ROWS)
-    except MercerError as refusal:
-        return Section("unusual", "Unusual rows", (f"There are none to show. {refusal}",))
+    except MercerError as error:
+        return Section("unusual", "Unusual rows", (f"There are none to show. {error}",))
     rows = []
     for row, score, p, odd in zip(found.rows.tolist(), found.scores, found.p_values, found.odd, strict=True):
         values = [f"{name} = {_value(view, name, row)}" for name in odd[:MAX_UNUSUAL_COLUMNS]]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError, EmptyDataError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._optional import require
 from mercer._suggest import did_you_mean, listed
 from mercer.data.readers.base import Reading, TablePart, TableReader, what_failed
@@ -85,7 +85,7 @@ class Excel(TableReader):
     @cached_property
     def _sheet(self) -> tuple[str, tuple[int, Cells]]:
         """Return the name of the sheet, the number of the first row of the table, and the cells from this row on."""
-        self._refuse_beyond_memory()
+        self._check_memory()
         calamine = require("python_calamine", purpose="Reading an Excel file", extra="excel")
         try:
             with calamine.CalamineWorkbook.from_path(str(self.path)) as workbook:
@@ -123,7 +123,7 @@ class Excel(TableReader):
         sentence = f"{self.path.name!r} cannot be read as a workbook of Excel: {what_failed(failure)}"
         return DataError(f"{sentence}. Save it again, or as CSV.")
 
-    def _refuse_beyond_memory(self) -> None:
+    def _check_memory(self) -> None:
         """Raise an error if the decompressed parts of a workbook, or its used area, do not fit into memory."""
         if not zipfile.is_zipfile(self.path):
             return
@@ -131,7 +131,7 @@ class Excel(TableReader):
         try:
             with zipfile.ZipFile(self.path) as parts:
                 entries = parts.infolist()
-                refuse_beyond_memory(sum(each.file_size for each in entries), repr(self.path.name), instead)
+                check_memory(sum(each.file_size for each in entries), repr(self.path.name), instead)
                 for each in entries:
                     if not each.filename.startswith("xl/worksheets/"):
                         continue
@@ -139,7 +139,7 @@ class Excel(TableReader):
                         found = DIMENSION.search(part.read(1 << 12))
                     if found is not None:
                         cells = _column_number(found[1]) * int(found[2])
-                        refuse_beyond_memory(CELL_BYTES * cells, f"The used area of {self.path.name!r}", instead)
+                        check_memory(CELL_BYTES * cells, f"The used area of {self.path.name!r}", instead)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as failure:
             raise self._unreadable(failure) from None
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mercer._errors import DataError, EmptyDataError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._suggest import quoted
 from mercer.data.readers.base import (
     TEXT_BLOCK_BYTES,
@@ -58,7 +58,7 @@ class JsonRows(TableReader):
         for table, _ in self._tables():
             tables.append(table)
             held += table.nbytes  # the tables are copied once more when they are concatenated
-            refuse_beyond_memory(held, repr(self.path.name), TOO_LARGE_REMEDY)
+            check_memory(held, repr(self.path.name), TOO_LARGE_REMEDY)
         return self.finish(concatenate_tables(tables, self.path))
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
@@ -97,7 +97,7 @@ class JsonRows(TableReader):
         try:
             table = parse_json_lines(lines)
         except (pa.ArrowException, UnicodeError) as failure:
-            self.refuse(lines, first_line, failure)
+            self.raise_for_lines(lines, first_line, failure)
         if table.num_rows == 1 and table.num_columns and all(map(pa.types.is_struct, table.schema.types)):
             raise DataError(
                 f"{self.path.name!r} is one object of objects, such as pandas writes by columns. Write an object for "
@@ -105,7 +105,7 @@ class JsonRows(TableReader):
             )
         return table
 
-    def refuse(self, lines: bytes, first_line: int, failure: Exception) -> NoReturn:
+    def raise_for_lines(self, lines: bytes, first_line: int, failure: Exception) -> NoReturn:
         """Raise an error that names the first line that is not an object or has a value of another type.
 
         If there is none, the error has pyarrow's message.
@@ -142,7 +142,7 @@ class JsonRows(TableReader):
         with self._opened() as stream:
             while block := bytes(stream.read(self._block_bytes)):
                 blocks.append(block)
-                refuse_beyond_memory(len(blocks) * self._block_bytes, repr(self.path.name), TOO_LARGE_REMEDY)
+                check_memory(len(blocks) * self._block_bytes, repr(self.path.name), TOO_LARGE_REMEDY)
         try:
             rows = json.loads(b"".join(blocks))
         except (ValueError, RecursionError) as failure:
@@ -180,7 +180,7 @@ def parse_json_lines(lines: bytes, types: Any = None) -> Any:
     from pyarrow import json as arrow_json
 
     lines = lines.removeprefix(codecs.BOM_UTF8)
-    _refuse_crashes(lines)
+    _check_lines_are_safe(lines)
     return arrow_json.read_json(
         pa.BufferReader(lines),
         read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
@@ -190,7 +190,7 @@ def parse_json_lines(lines: bytes, types: Any = None) -> Any:
     )
 
 
-def _refuse_crashes(lines: bytes) -> None:
+def _check_lines_are_safe(lines: bytes) -> None:
     """Raise an error for bytes that are not text, which pyarrow accepts, and for null rows, on which it may crash."""
     import pyarrow as pa
 

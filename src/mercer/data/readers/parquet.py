@@ -42,14 +42,14 @@ class Parquet(TableReader):
         from pyarrow import parquet
 
         with self._explained():
-            self._refuse_other_columns()
+            self._check_same_columns()
             return self.finish(parquet.read_table(self.path))
 
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         import pyarrow as pa
 
         with self._explained():
-            self._refuse_other_columns()
+            self._check_same_columns()
             rows, done = self._dataset(), 0
             total = max(1, rows.count_rows())
             for batch in rows.to_batches(columns=list(columns), batch_size=self.reading.batch_rows):
@@ -61,7 +61,7 @@ class Parquet(TableReader):
 
         return dataset.dataset(self.path, format="parquet", partitioning="hive")
 
-    def _refuse_other_columns(self) -> None:
+    def _check_same_columns(self) -> None:
         """Raise an error if the files of a folder have different columns; pyarrow would add missing values or cast
         words to numbers.
         """

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError, EmptyDataError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._suggest import quoted
 from mercer.data.compressed_pickle import CompressedPickle
 from mercer.data.readers.base import (
@@ -146,9 +146,9 @@ class Separated(TableReader):
 
     def table(self) -> Any:
         types = held_types(self.reading.held, self.names())
-        self._refuse_unclosed()
+        self._check_quotes_closed()
         if self.path.suffix.lower() in CODECS:  # the size on the disk is not that of the rows
-            refuse_beyond_memory(self._scan[1], f"{self.path.name!r}, decompressed,", TOO_LARGE_REMEDY)
+            check_memory(self._scan[1], f"{self.path.name!r}, decompressed,", TOO_LARGE_REMEDY)
         with self._explained():
             table = self._read(types)
             if self.reading.decimal == ",":
@@ -206,7 +206,7 @@ class Separated(TableReader):
         from pyarrow import csv as arrow_csv
 
         read, parse, convert = self._options(columns, types)
-        self._refuse_unclosed()
+        self._check_quotes_closed()
         read.block_size = self._block_bytes
         if on_ragged_line is not None:
             parse.invalid_row_handler = on_ragged_line
@@ -303,7 +303,7 @@ class Separated(TableReader):
         if self._encoding == "utf-8" and self._text[record.start : record.stop].encode() not in self._start:
             raise DataError(not_text(self.path.name, self._encoding))
         if record.stop == len(self._text):
-            self._refuse_unclosed()
+            self._check_quotes_closed()
             if len(self._start) == MAX_HEADER_LINE_BYTES:
                 raise DataError(
                     f"The first line of {self.path.name!r} is longer than {MAX_HEADER_LINE_BYTES:,} bytes. Check that "
@@ -361,7 +361,7 @@ class Separated(TableReader):
         read.skip_rows_after_names = int(self._named)
         return read, parse, convert
 
-    def _refuse_unclosed(self) -> None:
+    def _check_quotes_closed(self) -> None:
         """Raise an error if a quotation mark is not closed, since pyarrow would read the rest as one field."""
         if not self._quoted or self._encoding == "utf-16" or self.path.suffix.lower() in CODECS:
             return

@@ -19,7 +19,7 @@ from typing import IO, Any
 from weakref import WeakKeyDictionary
 
 from mercer._errors import DataError, EmptyDataError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._optional import require
 from mercer._suggest import did_you_mean, listed
 
@@ -147,7 +147,7 @@ def _unzipped(path: Path, member: str | None) -> Path:
         with zipfile.ZipFile(path) as archive:
             chosen = _chosen(path, [each.filename for each in archive.infolist() if not each.is_dir()], member)
             entry = archive.getinfo(chosen)
-            refuse_beyond_memory(entry.file_size, f"{chosen!r} in {path.name!r}, unpacked,", _UNPACK)
+            check_memory(entry.file_size, f"{chosen!r} in {path.name!r}, unpacked,", _UNPACK)
             copy = _folder() / Path(chosen).name
             with archive.open(entry) as inside, copy.open("wb") as file:
                 _copy(inside, file, path.name)
@@ -217,7 +217,7 @@ def _copy(stream: IO[bytes] | Any, file: io.BufferedIOBase | Any, name: str, *, 
     while block := stream.read(UNPACKED_BLOCK_BYTES):
         copied += len(block)
         if bounded:
-            refuse_beyond_memory(copied, f"{name!r}, unpacked,", _UNPACK)
+            check_memory(copied, f"{name!r}, unpacked,", _UNPACK)
         try:
             file.write(block)
         except OSError as failure:

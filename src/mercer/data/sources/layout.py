@@ -122,16 +122,18 @@ class _LayoutRows:
                 "numbers."
             )
         values: Array = column.cast(pa.float64(), safe=False).to_numpy()
-        self._refuse(~np.isfinite(values), values, name, "give every row a finite number there, or leave the row out")
+        self._check_values(
+            ~np.isfinite(values), values, name, "give every row a finite number there, or leave the row out"
+        )
         return values
 
     def weight(self, name: str) -> Array:
         """Return non-negative weights."""
         values = self.numbers(name)
-        self._refuse(values < 0, values, name, "a weight is 0 or more")
+        self._check_values(values < 0, values, name, "a weight is 0 or more")
         return values
 
-    def _refuse(self, wrong: Array, values: Array, name: str, remedy: str) -> None:
+    def _check_values(self, wrong: Array, values: Array, name: str, remedy: str) -> None:
         if wrong.any():
             row = int(np.argmax(wrong))
             number = self.first + row if self.kept is None else int(self.kept[row])

@@ -90,7 +90,7 @@ def open(
     >>> [(chunk.X.to_pydict(), chunk.y.tolist()) for chunk in source]
     [({'x': [1.5]}, ['a']), ({'x': [3.5]}, ['b'])]
     """
-    _refuse(what, rows, on_error)
+    _check_arguments(what, rows, on_error)
     if _are_paths(what) and not (y is None and all(isinstance(given, str | None) for given in (weight, offset))):
         raise DataError("Targets, weights and offsets of files are columns: name them, as in target='y', weight='w'.")
     if y is not None or _is_matrix(what):
@@ -119,7 +119,7 @@ def open(
     return _opened(what, options, features if isinstance(features, int) else None)
 
 
-def _refuse(what: Any, rows: int | None, on_error: str) -> None:
+def _check_arguments(what: Any, rows: int | None, on_error: str) -> None:
     if isinstance(what, Source):
         raise DataError("This is already a source; pass it to fit.")
     if on_error not in ("raise", "skip"):

@@ -57,7 +57,7 @@ class OpenOptions:
         features = [name for name in names if name not in (*dropped, *others.values())]
         if self.features is not None:
             features = column_names(self.features, names)
-        _refuse_two_roles(others, features, dropped)
+        _check_roles(others, features, dropped)
         if not features:
             besides = f"Besides {', '.join(map(repr, others.values()))} there" if others else "There"
             raise DataError(f"{besides} is no column left to learn from.")
@@ -106,7 +106,7 @@ class OpenOptions:
         return Layout(columns, schema, rows, self.skip, self.reading.missing, self.block_bytes)
 
 
-def _refuse_two_roles(others: Mapping[str, str], features: Sequence[str], dropped: Sequence[str]) -> None:
+def _check_roles(others: Mapping[str, str], features: Sequence[str], dropped: Sequence[str]) -> None:
     roles = [*others.items(), *(("feature", name) for name in features)]
     assigned: dict[str, str] = {}
     for role, name in roles:

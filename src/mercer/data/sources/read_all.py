@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._errors import EmptyDataError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer.data.readers.arrow_types import row_bytes
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.sources.layout import Layout
@@ -20,22 +20,22 @@ def read_all(source: Source, skipped: list[str] | None = None) -> Chunk:
 
     Sentences about dropped parts are appended to `skipped`.
     """
-    _refuse_beyond_memory(2 * (_expected_bytes(source) or 0), source)
+    _check_memory(2 * (_expected_bytes(source) or 0), source)
     chunks, n_bytes = list[Chunk](), 0
     skipped = [] if skipped is None else skipped
     for chunk in (chunk for piece in source.pieces() for chunk in piece.chunks(skipped)):
         chunks.append(chunk)
         # the size of some sources is not known in advance; the chunks are copied once more when they are joined
         n_bytes += _bytes(chunk.X)
-        _refuse_beyond_memory(n_bytes, source)
+        _check_memory(n_bytes, source)
     if not chunks:
         raise EmptyDataError(f"There are no rows in {source.described}.")
     X, y, weight, offset = zip(*chunks, strict=True)
     return Chunk(_stacked(X), _joined(y), _joined(weight), _joined(offset))
 
 
-def _refuse_beyond_memory(needed: int, source: Source) -> None:
-    refuse_beyond_memory(
+def _check_memory(needed: int, source: Source) -> None:
+    check_memory(
         needed,
         f"To hold all rows of {source.described}, which this model needs together,",
         "use a model that streams (see the guide to big files), an approximation, or a sample of the rows",

@@ -117,7 +117,7 @@ class SingleUseStream(Stream):
 
     def head(self) -> Chunk:
         """Return the first rows, which stay available for the pass."""
-        self._refuse_spent()
+        self._check_not_spent()
         skipped: list[str] = []
         for chunk in self.layout.chunks(self._first_tables(), self.described, skipped):
             return chunk
@@ -139,11 +139,11 @@ class SingleUseStream(Stream):
         return more is not None
 
     def pieces(self) -> Iterator[Piece]:
-        self._refuse_spent()
+        self._check_not_spent()
         self._spent = True
         return super().pieces()
 
-    def _refuse_spent(self) -> None:
+    def _check_not_spent(self) -> None:
         if self._spent:
             raise SpentSourceError(
                 "This reader or generator can be read only once, and has been read. For several passes, open a "

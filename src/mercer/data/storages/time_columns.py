@@ -81,7 +81,7 @@ def clock_columns(frame: Any) -> dict[str, str]:
     return times | {field.name: "durations" for field in fields if pa.types.is_duration(field.type)}
 
 
-def refuse_clock_times(frame: Any) -> None:
+def check_no_clock_times(frame: Any) -> None:
     """Raise an error for a frame with `clock_columns`."""
     for name, what in clock_columns(frame).items():
         raise ColumnTypeError(

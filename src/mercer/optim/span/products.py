@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mercer._errors import KernelError
-from mercer._memory import available_bytes, refuse_beyond_memory
+from mercer._memory import available_bytes, check_memory
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.kernels import Gram
@@ -65,7 +65,7 @@ def make_products(gram: Gram, *, in_memory: bool | None = None) -> KernelProduct
     if in_memory is None:
         in_memory = 2 * 8 * n**2 <= MATRIX_MEMORY_SHARE * available_bytes()
     elif in_memory:
-        refuse_beyond_memory(2 * 8.0 * n**2, f"a kernel matrix of {n:,} rows with a factor", "use solver='newton-cg'")
+        check_memory(2 * 8.0 * n**2, f"a kernel matrix of {n:,} rows with a factor", "use solver='newton-cg'")
     return StoredMatrix(gram.matrix()) if in_memory else TiledMatrix(gram)
 
 

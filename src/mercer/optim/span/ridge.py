@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mercer._errors import FitInterrupted
-from mercer._memory import MAX_MEMORY_SHARE, available_bytes, refuse_beyond_memory
+from mercer._memory import MAX_MEMORY_SHARE, available_bytes, check_memory
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.optim.certificate import Certificate, Solution
@@ -92,7 +92,7 @@ def kernel_ridge(system: RidgeSystem, alpha: Array, *, many_rows: int = MANY_KER
             raise
         if steps is not None:
             return _steps_solution(system, steps)
-    refuse_beyond_memory(8.0 * len(system) ** 2, _describe(len(system)), FEWER_ROWS_REMEDY)
+    check_memory(8.0 * len(system) ** 2, _describe(len(system)), FEWER_ROWS_REMEDY)
     return solve_by_cholesky(system, alpha) or solve_by_least_squares(system, alpha)
 
 
@@ -110,7 +110,7 @@ def _try_steps(system: RidgeSystem, alpha: Array, many_rows: int) -> RidgeSteps 
     steps = solve_by_steps(system, alpha, RIDGE_AIM) if has_room(bytes_needed(n, many_rows=many_rows)) else None
     if steps is not None or has_room(8.0 * n**2):
         return steps
-    refuse_beyond_memory(bytes_at_least(n, alpha.size, many_rows=many_rows), _describe(n), FEWER_ROWS_REMEDY)
+    check_memory(bytes_at_least(n, alpha.size, many_rows=many_rows), _describe(n), FEWER_ROWS_REMEDY)
     return solve_beyond_memory(system, alpha, RIDGE_AIM)
 
 

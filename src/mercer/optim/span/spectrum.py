@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer._errors import NotPositiveDefiniteError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.optim.least_squares import WideLeastSquares
@@ -47,7 +47,7 @@ class Eigenvalues:
 def decompose_kernel(system: RidgeSystem) -> Eigenvalues:
     """Return the eigenvalues in ascending order."""
     n = len(system)
-    refuse_beyond_memory(
+    check_memory(
         8.0 * DECOMPOSITION_MATRICES * n**2, f"the eigenvalues of the kernel matrix of {n:,} rows", FEWER_ROWS_REMEDY
     )
     square = system.triangle()

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from mercer._errors import KernelError, NoFeatureMapError
-from mercer._memory import refuse_beyond_memory
+from mercer._memory import check_memory
 from mercer._typing import Array
 from mercer.kernels import Gram, Kernel
 from mercer.kernels.explicit import MAX_FEATURE_VALUES
@@ -77,7 +77,7 @@ class RidgeSystem:
             )
         if not kernel.symmetric:
             n = gram.shape[0]
-            refuse_beyond_memory(
+            check_memory(
                 8.0 * SYMMETRISED_MATRICES * n**2, f"the matrix of {kernel!r} for {n:,} rows", FEWER_ROWS_REMEDY
             )
             return cls.of_matrix(gram.matrix(), Y, weight)

@@ -78,7 +78,7 @@ def test_sqlite_tables_may_be_too_wide_for_one_query_of_types(tmp_path: Path) ->
     assert [column[0].as_py() for column in chunk.X.columns] == [j + 0.5 * (j % 3) for j in range(1200)]
 
 
-def test_unsupported_contents_of_sqlite_files_are_refused(tmp_path: Path) -> None:
+def test_unsupported_contents_of_sqlite_files_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(ColumnTypeError, match=r"Column 'b' of 'a\.sqlite' holds bytes, in 1 rows"):
         mercer.data.open(sqlite_file(tmp_path / "a.sqlite", "b", [(b"\0",), (1,)]))
     connection = sqlite3.connect(tmp_path / "b.sqlite")

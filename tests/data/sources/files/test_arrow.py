@@ -52,7 +52,7 @@ def test_a_truncated_stream_is_reported(tmp_path: Path) -> None:
     assert (rows, len(skipped)) == (100, 1)
 
 
-def test_a_file_of_another_format_is_refused_or_skipped(tmp_path: Path) -> None:
+def test_a_file_of_another_format_is_rejected_or_skipped(tmp_path: Path) -> None:
     feather.write_feather(TABLE, str(tmp_path / "a.feather"))
     (tmp_path / "b.feather").write_bytes(b"something else, which is long enough to be looked at")
     with pytest.raises(DataError, match=r"'b\.feather' cannot be read as Arrow"):

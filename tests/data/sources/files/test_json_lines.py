@@ -71,7 +71,7 @@ def test_a_target_that_a_file_does_not_have(tmp_path: Path) -> None:
         open_source(tmp_path, target="y")
 
 
-def test_files_that_cannot_be_streamed_are_refused(tmp_path: Path) -> None:
+def test_files_that_cannot_be_streamed_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('[{"x": 1}]')
     with pytest.raises(DataError, match=r"'a\.json' is one JSON list, which can only be read as a whole"):
         open_source(tmp_path / "a.json")

@@ -93,7 +93,7 @@ def test_a_corrupt_footer_does_not_crash_the_process(tmp_path: Path) -> None:
     assert read > 0
 
 
-def test_a_name_that_is_not_text_is_refused(tmp_path: Path) -> None:
+def test_a_name_that_is_not_text_is_rejected(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"weight": [1.5]}), path := tmp_path / "a.parquet", store_schema=False)
     path.write_bytes(path.read_bytes().replace(b"weight", b"\xffeight"))
     for read in (mercer.data.open, mercer.data.read_table):

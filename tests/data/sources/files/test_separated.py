@@ -138,7 +138,7 @@ def test_encodings_are_recognised(tmp_path: Path, encoding: str) -> None:
             table_of(open_source(tmp_path / "a.csv", target="y", reading=Reading(encoding="utf-8")))
 
 
-def test_files_without_rows_and_empty_files_are_refused(tmp_path: Path) -> None:
+def test_files_without_rows_and_empty_files_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     (tmp_path / "b.csv").write_text("x,y\n")
     assert table_of(open_source(tmp_path, target="y"))[0].num_rows == 1
@@ -159,7 +159,7 @@ def test_columns_of_files_and_types_across_files(tmp_path: Path) -> None:
         open_source(tmp_path, target="y")
 
 
-def test_duplicate_names_are_refused(tmp_path: Path) -> None:
+def test_duplicate_names_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="There are several columns 'x'"):
         open_source(written(tmp_path, "x,x,y", ["1,2,3"]))
 

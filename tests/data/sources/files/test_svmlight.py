@@ -82,7 +82,7 @@ def test_a_column_twice_in_a_line_is_named_or_left_out(tmp_path: Path, line: str
     assert len(skipped) == 1
 
 
-def test_files_without_rows_are_refused(tmp_path: Path) -> None:
+def test_files_without_rows_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("\n# nothing\n")
     with pytest.raises(EmptyDataError, match=r"There are no rows in 'a\.svm'"):
         open_source(tmp_path / "a.svm")
@@ -94,7 +94,7 @@ def test_a_byte_order_mark_is_not_part_of_a_label(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", ["4000000000", "99999999999999999999", "9" * 400])
-def test_a_huge_column_number_is_refused_before_names_are_made(tmp_path: Path, column: str) -> None:
+def test_a_huge_column_number_is_rejected_before_names_are_made(tmp_path: Path, column: str) -> None:
     (path := tmp_path / "a.svm").write_text(f"1 1:2\n0 {column}:1\n")
     with pytest.raises(DataError, match=r"4,000,000,000, but at most|Line 2 of 'a\.svm' is not like"):
         open_source(path)

@@ -41,7 +41,7 @@ def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], readin
     """Find the files and their format."""
     given = [what] if isinstance(what, str | os.PathLike) else list(what)
     pairs = [(plain_file(file), values) for each in given for file, values in _files(each)]
-    formats = sorted({format_or_refuse(file, reading) for file, _ in pairs})
+    formats = sorted({require_format(file, reading) for file, _ in pairs})
     if len(formats) != 1:
         raise DataError(
             f"These are {' and '.join(formats)} files, which are not one table: "
@@ -69,7 +69,7 @@ def input_files(what: str, *, deep: bool = False) -> list[Path]:
         return []
 
 
-def format_or_refuse(file: Path, reading: Reading) -> str:
+def require_format(file: Path, reading: Reading) -> str:
     """Return the format of a file, including those that only sources read; raise an error if it is unknown."""
     return "svmlight" if ending_of(file) in SVMLIGHT else format_of(file, reading)
 

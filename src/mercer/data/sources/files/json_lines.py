@@ -60,13 +60,13 @@ class JsonFiles(Files):
         if not names:
             raise EmptyDataError(f"There are no rows in {self.described}.")
         self.columns = options.columns(names)
-        self._refuse_absent()
+        self._check_target_exists()
         # types as written; options are applied by the layout
         types = merge_types(places, self.columns.read, {})
         self._written = WrittenColumns(pa.schema(types))
         self._layout = options.layout(self.columns, types)
 
-    def _refuse_absent(self) -> None:
+    def _check_target_exists(self) -> None:
         """Raise an error if no line of a file names the target; other columns may be missing."""
         target = self.columns.target
         for scan in self._scans if target is not None else ():
@@ -155,7 +155,7 @@ def _table(stamp: Stamp, skip: bool, types: Any, block: Block, skipped: list[str
     except (pa.ArrowException, UnicodeError) as failure:
         if skip and (sound := _objects(reader, block, skipped)) != lines:
             return _table(stamp, skip, types, block._replace(lines=sound), skipped)
-        reader.refuse(lines, block.line, failure)
+        reader.raise_for_lines(lines, block.line, failure)
 
 
 def _objects(reader: JsonRows, block: Block, skipped: list[str]) -> bytes:

@@ -21,7 +21,7 @@ from mercer.families import Histogram, MultivariateGaussian, Poisson
 from tests.naive_bayes._visits import FRAMES, assert_same, frame, visits
 
 
-def test_a_family_for_an_absent_column_is_refused():
+def test_a_family_for_an_absent_column_is_rejected():
     table, y = frame()
     with pytest.raises(ColumnMismatchError, match=r"'call'.*mean 'calls'"):
         NaiveBayes({"call": Poisson()}).fit(table, y)
@@ -30,7 +30,7 @@ def test_a_family_for_an_absent_column_is_refused():
 
 
 @pytest.mark.parametrize("library", FRAMES)
-def test_renamed_and_absent_columns_are_refused(library):
+def test_renamed_and_absent_columns_are_rejected(library):
     columns, y = visits()
     model = NaiveBayes().fit(FRAMES[library](columns), y)
     renamed = {("year" if name == "age" else name): values for name, values in columns.items()}
@@ -70,7 +70,7 @@ def test_a_value_outside_the_support_is_named(rng, family, value, error, remedy)
         model.predict(bad)
 
 
-def test_negative_counts_are_refused():
+def test_negative_counts_are_rejected():
     words = sp.csr_matrix(np.array([[1.0, 2.0], [0.0, -1.0]]))
     with pytest.raises(SupportError, match=r"'x1' is -1.0 in row 1"):
         NaiveBayes().fit(words, [0, 1])

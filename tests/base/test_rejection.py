@@ -149,13 +149,13 @@ def test_a_polars_frame_of_several_types_is_read_as_numbers() -> None:
 @pytest.mark.parametrize("name", ["GaussianNB", "LogisticRegression", "Ridge", "PoissonRegressor", "LinearThreshold"])
 def test_only_models_that_forget_mention_forgetting(name: str) -> None:
     model = getattr(mercer, name)()
-    with pytest.raises(DataError, match="Row 0 has the weight -1; give 0 or more to each row") as refusal:
+    with pytest.raises(DataError, match="Row 0 has the weight -1; give 0 or more to each row") as rejection:
         model.fit(X, LABELS, sample_weight=-np.ones(20))
-    assert ("forget" in str(refusal.value)) == hasattr(model, "forget")
+    assert ("forget" in str(rejection.value)) == hasattr(model, "forget")
 
 
 @pytest.mark.parametrize("name", [*CLASSIFIERS, *REGRESSORS, "NaiveBayes", "GLM", "SVC", "KernelRidge"])
-def test_duplicate_names_are_refused(name: str) -> None:
+def test_duplicate_names_are_rejected(name: str) -> None:
     twice = pd.DataFrame(X, columns=["a", "a"])
     with pytest.raises(DataError, match=r"column 'a' 2 times\. Rename its columns"):
         getattr(mercer, name)().fit(twice, LABELS + 1)
