@@ -199,7 +199,7 @@ class FourierMap:
             chain = Hadamard.draw(count, spectrum.columns, rng).scale_rows(scales[:, 0])
             weights = chain.rows().T
         else:
-            weights = (scales * DIRECTIONS[sampling](count, spectrum.columns, rng)).T
+            weights = spectrum.sample(count, rng, DIRECTIONS[sampling], scales=scales).T
         offset = None if paired else np.asarray(rng.uniform(0, 2 * np.pi, count))
         scale = float(np.sqrt(2 * spectrum.mass / n_features))
         return cls(weights, offset, scale, shift, chain if chain is not None and chain.is_faster else None)

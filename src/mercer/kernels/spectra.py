@@ -42,8 +42,10 @@ class FrequencySpectrum(ABC):
     def scales(self, count: int, rng: Rng) -> Array:
         """Draw the random scales s of `count` draws, of shape (count, 1), or (count, columns) if coordinates differ."""
 
-    def sample(self, count: int, rng: Rng, directions: Directions = draw_independent) -> Array:
-        """Draw `count` frequencies w = s ∘ g, one in a row.
+    def sample(
+        self, count: int, rng: Rng, directions: Directions = draw_independent, *, scales: Array | None = None
+    ) -> Array:
+        """Draw `count` frequencies w = s ∘ g, one in a row; `scales` are the random scales s if they are drawn already.
 
         Examples
         --------
@@ -51,7 +53,8 @@ class FrequencySpectrum(ABC):
         >>> RBF(gamma=0.5).spectrum(columns=3).sample(2, np.random.default_rng(0)).shape
         (2, 3)
         """
-        return self.scales(count, rng) * directions(count, self.columns, rng)
+        scales = self.scales(count, rng) if scales is None else scales
+        return np.asarray(scales * directions(count, self.columns, rng))
 
 
 @dataclass(frozen=True)
