@@ -48,7 +48,7 @@ class Contextual(k.Linear):
         (Unproven(gamma=1, constant=-1), "positive semidefinite"),
         (WrongDiagonal(), "an entry of the matrix"),
         (WrongMap(), "where ψ is finite"),
-        (Contextual(), "whichever rows stand around"),
+        (Contextual(), "whatever the other rows are"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -84,7 +84,7 @@ class Forgetful(sm.Exponential):
         (Elliptic(), "K is a function of ‖u‖"),
         (Heavy(), "∫K = 1"),
         (Heavy("product"), "K"),
-        (Underflowing(), "no number left"),
+        (Underflowing(), "also where that underflows"),
         (Disguised(), "compiled loops"),
         (Narrow(), "`axis_variance`"),
         (Late(), "`cdf`"),

@@ -10,7 +10,7 @@ Case = TypeVar("Case")
 
 
 def assert_laws(laws: Sequence[Callable[[Case], None]], case: Case, subject: str) -> list[str]:
-    """The sentences of all laws; an AssertionError names the `subject` and the first that it breaks."""
+    """Check all laws and return their sentences; an AssertionError names `subject` and the first law that it breaks."""
     for law in laws:
         try:
             law(case)
@@ -20,7 +20,7 @@ def assert_laws(laws: Sequence[Callable[[Case], None]], case: Case, subject: str
 
 
 def assert_value(thing: Any, *copies: Any) -> None:
-    """Equal to copies of it and as hashable, and readable."""
+    """Check that a value equals its copies, has the same hash as they have, and is readable."""
     for copy in copies:
         assert copy == thing, "its copy is another"
         assert hash(copy) == hash(thing), "its copy has another hash"
@@ -28,7 +28,7 @@ def assert_value(thing: Any, *copies: Any) -> None:
 
 
 def pickled(thing: Any) -> Any:
-    """A copy by way of bytes."""
+    """Return a copy made by pickling."""
     return pickle.loads(pickle.dumps(thing))  # noqa: S301 – its own bytes
 
 

@@ -11,7 +11,7 @@ from mercer._typing import Array
 from mercer.families import Family, Parameters
 from mercer.testing._laws import assert_laws, assert_value, pickled
 
-#: how many standard errors a mean over draws may be off: one failure in a thousand million
+#: largest deviation of a mean over draws, in standard errors: one failure in 10⁹ checks
 FAMILY_STANDARD_ERRORS = 6.0
 
 
@@ -23,7 +23,7 @@ class _FamilyCase:
 
 
 def check_family(family: Family, parameters: Parameters, rng: np.random.Generator, *, draws: int = 20_000) -> list[str]:
-    """Assert every law of a family at one set of parameters; returns the laws that were checked.
+    """Check every law of a family at one set of parameters; return the laws that were checked.
 
     Choose parameters inside their range (no probability 0, no variance 0): on the boundary η is infinite and the
     derivatives of A do not exist.
@@ -81,7 +81,7 @@ def _missing_is_integrated_out(case: _FamilyCase) -> None:
 
 
 def _draws_follow_the_density(case: _FamilyCase) -> None:
-    """the density says how many draws lie between two values."""
+    """the share of draws between two values is that of the density."""
     columns = case.draws.reshape(len(case.draws), -1)
     low, high = np.quantile(columns, [0.2, 0.7], axis=0)
     for j, probability in enumerate(_probabilities_between(case, low, high).T):
@@ -91,7 +91,7 @@ def _draws_follow_the_density(case: _FamilyCase) -> None:
 
 
 def _probabilities_between(case: _FamilyCase, low: Array, high: Array) -> Array:
-    """Integrals of the density, by counting or by the trapezoidal rule, for each parameter set."""
+    """Return integrals of the density, by sums over counts or by the trapezoidal rule, for each parameter set."""
     leading = case.draws.shape[1:]
     if case.family.discrete:
         x = np.arange(low.min(), high.max() + 1)[:, None]
@@ -117,14 +117,14 @@ def _density_has_the_canonical_form(case: _FamilyCase) -> None:
 
 def _parameters_return(case: _FamilyCase) -> None:
     """parameters come back from their natural and from their mean form."""
-    for there, back in (("natural", "from_natural"), ("expected", "from_mean")):
-        returned = getattr(case.family, back)(getattr(case.family, there)(case.parameters))
+    for forward, back in (("natural", "from_natural"), ("expected", "from_mean")):
+        returned = getattr(case.family, back)(getattr(case.family, forward)(case.parameters))
         for name, old, new in zip(case.parameters._fields, case.parameters, returned, strict=True):
             np.testing.assert_allclose(new, np.broadcast_to(old, np.shape(new)), rtol=1e-7, atol=1e-9, err_msg=name)
 
 
 def _slopes(function: Callable[[Array], Array], eta: Array) -> Array:
-    """Central differences of `function` in each component of η, on a new last axis."""
+    """Return central differences of `function` in each component of η, on a new last axis."""
     step = 1e-5 * np.maximum(np.abs(eta), 1e-2)
     columns = []
     for m in range(eta.shape[-1]):
@@ -136,7 +136,7 @@ def _slopes(function: Callable[[Array], Array], eta: Array) -> Array:
 
 
 def _gradient_is_the_mean(case: _FamilyCase) -> None:
-    """∇A(η) = E T, and that is the mean over the draws."""
+    """∇A(η) = E T is the mean of T over the draws."""
     eta = case.family.natural(case.parameters)
     mean = case.family.expected(case.parameters)
     np.testing.assert_allclose(case.family.mean(eta), mean, rtol=1e-7, atol=1e-9)
@@ -152,7 +152,7 @@ def _curvature_is_the_variance(case: _FamilyCase) -> None:
 
 
 def _assert_mean(values: Array, expected: Array) -> None:
-    """The mean over the first axis is as expected, to a few standard errors."""
+    """Check that the mean over the first axis is as expected, to a few standard errors."""
     allowed = FAMILY_STANDARD_ERRORS * values.std(axis=0) / np.sqrt(len(values)) + 1e-5 * np.abs(expected) + 1e-7
     off = np.abs(values.mean(axis=0) - expected) - allowed
     place = np.unravel_index(np.argmax(off), off.shape)
@@ -160,7 +160,7 @@ def _assert_mean(values: Array, expected: Array) -> None:
 
 
 def _fit_is_a_fixed_point(case: _FamilyCase) -> None:
-    """the maximum likelihood fit has the mean of the draws, and is likelier than the truth."""
+    """the maximum likelihood fit has the mean of the draws, and is at least as likely as the true parameters."""
     mean = case.family.sufficient(case.draws).mean(axis=0)
     fitted = case.family.from_mean(mean)
     np.testing.assert_allclose(case.family.expected(fitted), mean, rtol=1e-8, atol=1e-10)
@@ -169,13 +169,13 @@ def _fit_is_a_fixed_point(case: _FamilyCase) -> None:
 
 
 def _dispersion(case: _FamilyCase) -> Array:
-    """φ in Var = φ V(μ)."""
+    """Return φ in Var = φ V(μ)."""
     mean = case.family.mean_of(case.parameters)
     return np.asarray(case.family.variance_of(case.parameters) / case.family.unit_variance(mean))
 
 
 def _mean_and_variance_are_the_parameters(case: _FamilyCase) -> None:
-    """a response has the mean and variance its parameters say, and they are its parameters."""
+    """mean and variance of a response determine its parameters, and the reverse."""
     mean, variance = case.family.mean_of(case.parameters), case.family.variance_of(case.parameters)
     _assert_mean(case.draws, mean)
     _assert_mean(np.square(case.draws - mean), variance)
@@ -184,7 +184,7 @@ def _mean_and_variance_are_the_parameters(case: _FamilyCase) -> None:
 
 
 def _deviance_is_lost_likelihood(case: _FamilyCase) -> None:
-    """the unit deviance is 2φ times the log likelihood that the mean costs against a mean at the response itself."""
+    """the unit deviance is 2φ times the log likelihood at a mean equal to the response, minus that at the mean."""
     phi, mean = _dispersion(case), case.family.mean_of(case.parameters)
     draws = np.asarray(case.draws[:200], dtype=float)
     best = case.family.log_density(draws, case.family.at_mean(draws, phi))
@@ -195,7 +195,7 @@ def _deviance_is_lost_likelihood(case: _FamilyCase) -> None:
 
 
 def _quantiles_follow_the_draws(case: _FamilyCase) -> None:
-    """as many draws lie below a value as its probability says, and a quantile is the first value with enough below."""
+    """the share of draws up to a value is its probability, and a quantile is the least value with that share."""
     for q in (0.05, 0.5, 0.9):
         x = case.family.quantile(np.array(q), case.parameters)
         below = case.family.cdf(x, case.parameters)

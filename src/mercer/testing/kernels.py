@@ -34,17 +34,17 @@ class _KernelCase:
     def scale(self) -> float:
         return float(np.abs(self.K).max()) or 1.0
 
-    def same(self, found: Any, wanted: Any, what: str) -> None:
-        off = float(np.abs(np.asarray(found) - wanted).max(initial=0.0))
+    def same(self, actual: Any, wanted: Any, what: str) -> None:
+        off = float(np.abs(np.asarray(actual) - wanted).max(initial=0.0))
         assert off <= KERNEL_TOLERANCE * self.scale + SMALLEST_NORMAL_VALUE, (
             f"{what} is off by {off / self.scale:.2g} of the largest entry"
         )
 
 
 def check_kernel(kernel: Kernel, X: Any) -> list[str]:
-    """Assert every law of a kernel on some rows; returns the laws that were checked.
+    """Check every law of a kernel on some rows; return the laws that were checked.
 
-    That its matrices are positive semidefinite is checked only of a kernel that says why they are.
+    Only for a kernel with a `reason`, its matrices are checked to be positive semidefinite.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def _diagonal_is_the_diagonal(case: _KernelCase) -> None:
 
 
 def _pairs_are_entries(case: _KernelCase) -> None:
-    """an entry of the matrix is the kernel of two rows, whichever rows stand around them."""
+    """an entry of the matrix is the kernel of its two rows, whatever the other rows are."""
     n = len(case.K)
     for i, j in ((0, n - 1), (n // 2, n // 3), (n // 3, n // 3)):
         case.same(case.kernel(case.X[i : i + 1], case.X[j : j + 1]), case.K[i, j], f"the entry ({i}, {j})")
@@ -102,10 +102,10 @@ def _tiles_make_the_matrix(case: _KernelCase) -> None:
 
 def _is_positive_semidefinite(case: _KernelCase) -> None:
     """the matrix is positive semidefinite."""
-    found = check_on_sample(case.kernel, case.X)
-    assert found.holds, found.sentence
-    assert found.factor is not None
-    off = float(np.abs(found.factor.T @ found.factor - case.K).max())
+    evidence = check_on_sample(case.kernel, case.X)
+    assert evidence.holds, evidence.sentence
+    assert evidence.factor is not None
+    off = float(np.abs(evidence.factor.T @ evidence.factor - case.K).max())
     assert off <= 1e-10 * case.scale + len(case.K) * SMALLEST_NORMAL_VALUE, f"RᵀR is off by {off}"
 
 
@@ -122,10 +122,10 @@ def _features_give_the_kernel(case: _KernelCase) -> None:
 def _map(case: _KernelCase) -> Any:
     """Return ψ for the number of columns or, if rows are not numeric, for the rows themselves."""
     rows = Views(case.X).rows if case.kernel.numeric else case.X
-    if case.kernel.numeric and isinstance(rows, list):  # things for a function of a user
+    if case.kernel.numeric and isinstance(rows, list):  # objects for a user's function
         return None
     try:
-        found = case.kernel.feature_map(rows.shape[1] if case.kernel.numeric else rows)
+        features_map = case.kernel.feature_map(rows.shape[1] if case.kernel.numeric else rows)
     except NoFeatureMapError:
         return None
-    return found if found.n_features <= MOST_FEATURES else None
+    return features_map if features_map.n_features <= MOST_FEATURES else None

@@ -37,7 +37,7 @@ class _SmoothingCase:
 
     @property
     def line(self) -> SmoothingKernel:
-        """In one dimension both forms are the same."""
+        """Points of one dimension, in which both forms are the same."""
         return replace(self.kernel, form="radial")
 
     @cached_property
@@ -48,7 +48,7 @@ class _SmoothingCase:
         return np.exp(self.kernel.log_density(np.atleast_2d(u)))
 
     def integral(self, f: Callable[[Array], Array], power: int = 0) -> float:
-        """∫ f(‖u‖) ‖u‖^power du of a function of distances, over the line or over space, as the form has it."""
+        """Return ∫ f(‖u‖) ‖u‖^power du over the line (product form) or over space (radial form)."""
         d = 1 if self.kernel.form == "product" else self.columns
         sphere = np.exp(np.log(2) + d / 2 * np.log(np.pi) - gammaln(d / 2))
         reach = self.kernel.reach
@@ -58,13 +58,13 @@ class _SmoothingCase:
         )
 
     def ray(self, r: Array) -> Array:
-        """K at a distance; of one axis in the product form."""
+        """Return K at a distance; in the product form, that of one axis."""
         d = 1 if self.kernel.form == "product" else self.columns
         return np.asarray(self.line.profile(r) * np.exp(-self.line.log_constant(d)))
 
 
 def check_smoothing_kernel(kernel: SmoothingKernel, columns: int = 2) -> list[str]:
-    """Assert every law of a smoothing kernel in `columns` dimensions; return the laws that were checked.
+    """Check every law of a smoothing kernel in `columns` dimensions; return the laws that were checked.
 
     Examples
     --------
@@ -90,15 +90,15 @@ def check_smoothing_kernel(kernel: SmoothingKernel, columns: int = 2) -> list[st
 
 
 def _quadrature(f: Callable[[Array], Array], left: float, right: float) -> float:
-    """∫ f between two ends; what f does at the ends themselves is not looked at."""
-    found, _ = quad(lambda r: float(f(np.asarray(r))), left, right, epsabs=1e-14, epsrel=1e-12, limit=200)
-    return float(found)
+    """Return ∫ f between two ends, without evaluating f at the ends."""
+    value, _ = quad(lambda r: float(f(np.asarray(r))), left, right, epsabs=1e-14, epsrel=1e-12, limit=200)
+    return float(value)
 
 
-def _same(found: Any, wanted: Any, what: str, tolerance: float = SMOOTHING_TOLERANCE) -> None:
-    off = float(np.max(np.abs(np.asarray(found) - wanted)))
+def _same(actual: Any, wanted: Any, what: str, tolerance: float = SMOOTHING_TOLERANCE) -> None:
+    off = float(np.max(np.abs(np.asarray(actual) - wanted)))
     most = tolerance * max(float(np.max(np.abs(wanted))), np.finfo(float).tiny)
-    assert off <= most, f"{what} is {found}, not {wanted}"
+    assert off <= most, f"{what} is {actual}, not {wanted}"
 
 
 def _mean_is(values: Array, wanted: float, what: str) -> None:
@@ -139,21 +139,21 @@ def _integrates_to_one(case: _SmoothingCase) -> None:
 
 
 def _logs_are_logs(case: _SmoothingCase) -> None:
-    """`log_profile` is the logarithm of `profile`, also where that has no number left."""
+    """`log_profile` is the logarithm of `profile`, also where that underflows."""
     r = case.width * PROFILE_POINTS
     with np.errstate(divide="ignore"):
         logs = np.log(case.kernel.profile(r))
-    found = case.kernel.log_profile(r)
-    assert np.allclose(found, logs, rtol=1e-12, atol=1e-12), f"log k is {found}, not {logs}"
+    computed = case.kernel.log_profile(r)
+    assert np.allclose(computed, logs, rtol=1e-12, atol=1e-12), f"log k is {computed}, not {logs}"
     if np.isinf(case.kernel.reach):
         assert np.isfinite(case.kernel.log_profile(np.array([1e100]))).all(), "log k is infinite far out"
 
 
 def _compiles_to_itself(case: _SmoothingCase) -> None:
-    """what compiled loops take for k is k."""
+    """the profile in compiled loops is k."""
     r = case.width * np.concatenate([PROFILE_POINTS, [1.5]])
-    found = [sum_loops.profile(case.kernel.lower(), float(s), 0.0) for s in np.square(r)]
-    _same(found, case.kernel.profile(r), "the compiled k", 1e-13)
+    values = [sum_loops.profile(case.kernel.lower(), float(s), 0.0) for s in np.square(r)]
+    _same(values, case.kernel.profile(r), "the compiled k", 1e-13)
 
 
 def _has_its_moments(case: _SmoothingCase) -> None:
@@ -177,7 +177,7 @@ def _adds_up_to_its_cdf(case: _SmoothingCase) -> None:
 
 
 def _draws_follow_it(case: _SmoothingCase) -> None:
-    """draws have the mean, the variance and the mean height that K has, and the cdf that it has on the line."""
+    """draws have the mean, the variance and the mean height of K, and on the line its cdf."""
     d = case.columns
     assert case.draws.shape == (SMOOTHING_DRAWS, d), (
         f"{SMOOTHING_DRAWS} draws in {d} dimensions have the shape {case.draws.shape}"
@@ -196,20 +196,20 @@ def _draws_follow_it(case: _SmoothingCase) -> None:
 def _correlates_with_itself(case: _SmoothingCase) -> None:
     """K∗K is ∫K² at 0, even, 0 beyond twice the reach, integrates to 1 and has twice the variance."""
     product, d = case.kernel.form == "product", case.columns
-    found = case.kernel.autocorrelation(d)
+    correlation = case.kernel.autocorrelation(d)
     u = np.random.default_rng(4).uniform(-1, 1, size=(20, d))
-    _same(found(np.zeros((1, d)))[0], case.kernel.roughness(d), "(K∗K)(0)")
-    _same(found(-u), found(u), "(K∗K)(−u)", 0.0)
+    _same(correlation(np.zeros((1, d)))[0], case.kernel.roughness(d), "(K∗K)(0)")
+    _same(correlation(-u), correlation(u), "(K∗K)(−u)", 0.0)
     if np.isfinite(case.kernel.reach):
-        assert not found(2 * case.kernel.reach * np.eye(d)).any(), "K∗K is not 0 beyond twice the reach"
-    _same(case.integral(found.profile), 1.0, "∫K∗K")
-    variance = case.integral(found.profile, power=2) / (1 if product else d)
+        assert not correlation(2 * case.kernel.reach * np.eye(d)).any(), "K∗K is not 0 beyond twice the reach"
+    _same(case.integral(correlation.profile), 1.0, "∫K∗K")
+    variance = case.integral(correlation.profile, power=2) / (1 if product else d)
     _same(variance, 2 * case.kernel.axis_variance(d), "the variance of K∗K")
 
 
 def _correlation_is_the_mean_over_draws(case: _SmoothingCase) -> None:
     """(K∗K)(u) is the mean of K(x − u) over draws x of K."""
-    found = case.kernel.autocorrelation(case.columns)
+    correlation = case.kernel.autocorrelation(case.columns)
     for step in (0.2, 0.7, 1.1):
         u = np.full(case.columns, step / np.sqrt(case.columns))
-        _mean_is(case.density(case.draws - u), float(found(u)), f"K(x − u) for ‖u‖ = {step}")
+        _mean_is(case.density(case.draws - u), float(correlation(u)), f"K(x − u) for ‖u‖ = {step}")

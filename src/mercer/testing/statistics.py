@@ -52,7 +52,7 @@ class _StatisticCase:
 def check_statistic(
     zero: Statistic, draw_rows: DrawRows, rng: np.random.Generator, *, rows: int = 40, weighted: bool = True
 ) -> list[str]:
-    """Assert every law of a statistic; return the laws that were checked.
+    """Check every law of a statistic; return the laws that were checked.
 
     `zero` is the empty statistic, and `draw_rows(rng, n)` gives n rows in the form that its `update` takes.
 
@@ -92,14 +92,14 @@ def _draw(zero: Statistic, draw_rows: DrawRows, rng: np.random.Generator, n: int
 
 
 def _cut(x: Any, rows: Array) -> Any:
-    """Rows of a matrix, of a coded column, or of the blocks of a model's parts."""
+    """Return rows of a matrix, of a coded column, or of the blocks of a model's parts."""
     if hasattr(x, "codes"):
         return x._replace(codes=x.codes[rows])
     return tuple(_cut(block, rows) for block in x) if isinstance(x, tuple) else x[rows]
 
 
 def _assert_alike(actual: Any, expected: Any, tolerance: float = STATISTIC_TOLERANCE, place: str = "contents") -> None:
-    """Assert equal contents, up to rounding, of statistics, tuples, dictionaries, arrays or plain values."""
+    """Check that contents are equal, up to rounding: statistics, tuples, dictionaries, arrays or plain values."""
     if isinstance(expected, Statistic):
         actual, expected = actual.contents(), expected.contents()
     if isinstance(expected, dict):
@@ -161,7 +161,7 @@ def _remove_undoes_update(case: _StatisticCase) -> None:
 
 
 def _removing_all_leaves_nothing(case: _StatisticCase) -> None:
-    """a statistic from which all rows are removed is empty, to the last bit."""
+    """a statistic from which all rows are removed is exactly empty."""
     batch = case.batches[0]
     emptied = batch.into(case.zero).remove(batch.x, batch.groups, batch.weight)
     _assert_alike(emptied, case.zero, tolerance=0.0)
@@ -195,7 +195,7 @@ def _groups_move(case: _StatisticCase) -> None:
 
 
 def _groups_come_and_go(case: _StatisticCase) -> None:
-    """new groups are empty, and dropping them leaves what there was."""
+    """new groups are empty, and dropping them restores the statistic."""
     a, k = case.parts[0], case.zero.groups
     wider = a.regroup(np.arange(k), k + 2)
     assert wider.groups == k + 2, f"{wider.groups} groups instead of {k + 2}"
