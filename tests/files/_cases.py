@@ -1,6 +1,6 @@
 """Fitted models of every kind, each with rows to ask it about: what the laws of this package are tried on.
 
-Each holds a class, an attribute or a type that no other holds: a model that differs in its numbers only is no case.
+Each holds a class, an attribute or a type that no other holds: a model that differs in its numbers only is not a case.
 """
 
 from __future__ import annotations

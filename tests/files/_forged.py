@@ -59,7 +59,7 @@ def with_array(octets: bytes, owner: str, part: str, values: NDArray[Any]) -> by
     header, described, data = taken_apart(octets)
     place = record_of(described, owner)["state"][part]
     if "object" in place:  # a sparse matrix
-        raise ValueError(f"{part} of {owner} is no array")
+        raise ValueError(f"{part} of {owner} is not an array")
     place["dtype"] = values.dtype.str
     header["__metadata__"]["model"] = json.dumps(described)
     return rewritten(header, data, place["array"], values)

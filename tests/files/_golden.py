@@ -44,7 +44,7 @@ class Model(NamedTuple):
 
     make: Callable[[], Any]
     rows: Any
-    asked: tuple[str, ...]
+    methods: tuple[str, ...]
 
 
 MODELS = {
@@ -90,7 +90,7 @@ MODELS = {
 
 def answers(model: Any, about: Model) -> dict[str, Any]:
     """Return the results of all methods."""
-    return {name: np.asarray(getattr(model, name)(about.rows)).tolist() for name in about.asked}
+    return {name: np.asarray(getattr(model, name)(about.rows)).tolist() for name in about.methods}
 
 
 def write() -> None:

@@ -38,15 +38,15 @@ class Killed(Exception):
 
 def killed_after(chunks):
     """Return a function of chunks that raises an error after some of them."""
-    seen = []
+    calls = []
 
     def chunk_or_death(chunk):
-        seen.append(chunk.n_rows)
-        if len(seen) > chunks:
+        calls.append(chunk.n_rows)
+        if len(calls) > chunks:
             raise Killed
         return chunk
 
-    return chunk_or_death, seen
+    return chunk_or_death, calls
 
 
 @pytest.mark.parametrize("died_at", [1, 5, 12, 18])
@@ -57,12 +57,12 @@ def test_a_killed_fit_resumes_and_reaches_the_same_result(rows, tmp_path, died_a
     dies, _ = killed_after(died_at)
     with pytest.raises(Killed), checkpointed(tmp_path / "fit", every=0.0):
         LogisticRegression().fit(source.map(dies))
-    lives, seen = killed_after(10**9)
+    lives, calls = killed_after(10**9)
     with checkpointed(tmp_path / "fit", every=0.0):
         model = LogisticRegression().fit(source.map(lives))
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     np.testing.assert_array_equal(model.intercept_, expected.intercept_)
-    assert len(seen) < len(all_chunks) or died_at == 1  # not all of it was read again
+    assert len(calls) < len(all_chunks) or died_at == 1  # not all of it was read again
     assert not (tmp_path / "fit").exists()
 
 
@@ -293,9 +293,9 @@ def test_a_second_process_in_the_same_folder_is_rejected_until_the_first_is_done
     first = begun(0)
     assert first.stdout.readline() == "in\n"
     second = begun(1)
-    told = second.communicate("\n")[1]
+    errors = second.communicate("\n")[1]
     assert second.returncode == 1
-    assert f"The checkpoint in {str(tmp_path / 'fit')!r} is in use by process {first.pid}." in told
+    assert f"The checkpoint in {str(tmp_path / 'fit')!r} is in use by process {first.pid}." in errors
     with pytest.raises(CheckpointError, match=f"in use by process {first.pid}"), checkpointed(tmp_path / "fit"):
         pass
     first.communicate("\n")

@@ -220,8 +220,8 @@ def test_a_newer_version_is_reported(whole: bytes, tmp_path: Path) -> None:
 def test_a_class_of_a_newer_mercer_is_named_with_the_version(whole: bytes, tmp_path: Path) -> None:
     header, described, data = taken_apart(whole)
     described["objects"][-1]["class"] = "Newer"
-    for told, shown in (("9.9", "mercer 9.9,"), ("\x1b[2J", "mercer of unknown version,")):
-        header["__metadata__"] |= {"mercer": told, "model": json.dumps(described)}
+    for version, shown in (("9.9", "mercer 9.9,"), ("\x1b[2J", "mercer of unknown version,")):
+        header["__metadata__"] |= {"mercer": version, "model": json.dumps(described)}
         with pytest.raises(ModelFileError, match=shown) as caught:
             read(signed(header, data), tmp_path)
         assert str(caught.value).isprintable()

@@ -34,7 +34,7 @@ from mercer.kernels.explicit import ComposedMap, MonomialFeatureMap
 from mercer.kernels.monomials import MonomialOrder
 from mercer.matrices.streamed import RowSample, SurveyLevels
 from mercer.naive_bayes._unweighted import UnweightedPart
-from mercer.preprocessing.table_source import Glance
+from mercer.preprocessing.table_source import ColumnScan
 from mercer.preprocessing.treatments import NumberSpread
 from mercer.stats.distinct_rows import DistinctRows
 from mercer.stats.normal_equations import RFactor
@@ -214,7 +214,7 @@ def test_incomplete_folds_are_rejected(folds: Any, owner: str, part: str, other:
         (mercer.GaussianNB(), "_scores", "mean", "GaussianScores"),
         (mercer.GaussianNB(), "_scores", "constants", "GaussianScores"),
         (mercer.GaussianDiscriminant(), "_densities", "centre", "GaussianClasses"),
-        (mercer.GaussianDiscriminant(), "_densities", "seen", "GaussianClasses"),
+        (mercer.GaussianDiscriminant(), "_densities", "has_rows", "GaussianClasses"),
         (mercer.LinearDiscriminantAnalysis(), "_decision", "centre", "LinearScores"),
     ],
 )
@@ -275,7 +275,7 @@ SAMPLE = DistinctRows.zero(2, most=4)
         UnweightedPart(None),
         NumberFormat("x"),
         DateFormat(""),
-        Glance(SAMPLE, None, None),  # type: ignore[arg-type]
+        ColumnScan(SAMPLE, None, None),  # type: ignore[arg-type]
         SurveyLevels(([],), ()),
         OtherVocabulary([1, []], np.array([1, 1]), np.array([1, 2]), 2),
         # sizes that disagree

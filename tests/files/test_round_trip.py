@@ -70,9 +70,9 @@ def test_the_numbers_of_classes_and_columns_may_differ(structure: str, columns: 
 def test_a_loaded_model_rejects_with_the_same_error(model: Any, ask: Any, error: type, tmp_path: Path) -> None:
     model = clone(model).fit(numbers().X, numbers().y)
     said = []
-    for asked in (model, again(model, tmp_path)):
+    for each in (model, again(model, tmp_path)):
         with pytest.raises(error) as rejection:
-            ask(asked, numbers().X)
+            ask(each, numbers().X)
         said.append((type(rejection.value), str(rejection.value)))
     assert said[0] == said[1]
 

@@ -59,9 +59,9 @@ def deep() -> Any:
 def test_values_that_cannot_be_saved_are_named_with_their_place(
     model: Any, place: str, what: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UnsavableError, match=f"^{re.escape(place)}.*({what}).*; ") as told:
+    with pytest.raises(UnsavableError, match=f"^{re.escape(place)}.*({what}).*; ") as caught:
         save(model, tmp_path / "model.mercer")
-    assert len(str(told.value)) < 1000
+    assert len(str(caught.value)) < 1000
     assert not list(tmp_path.iterdir())
 
 

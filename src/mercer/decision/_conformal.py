@@ -194,23 +194,23 @@ class ConformalModel(WrapsModel):
             )
         return folds
 
-    def _publish(self, promise: Promise, path: str, ranks: str) -> None:
+    def _publish(self, guarantee: Guarantee, path: str, ranks: str) -> None:
         """Set the attributes for guarantee, certificate and plan."""
-        self.guaranteed_coverage_, self.guarantee_ = promise
+        self.guaranteed_coverage_, self.guarantee_ = guarantee
         self.certificate_ = Certificate.closed_form(f"ranks among {ranks} of held-out rows")
         parts = f"{self._n_held_out} rows held out in {format_count(len(self.models_), 'part')}"
         self.plan_ = plan_around(self.model_, f"{path} of {parts}")
 
 
 @stored()
-class Promise(NamedTuple):
+class Guarantee(NamedTuple):
     """The guarantee for a new row, as a number and in words."""
 
     coverage: float
     sentence: str
 
 
-def make_promise(coverage: float, sizes: list[Array], *, what: str, by_class: bool = False) -> Promise:
+def make_guarantee(coverage: float, sizes: list[Array], *, what: str, by_class: bool = False) -> Guarantee:
     """Return the guarantee for a new row that is exchangeable with the calibration rows.
     Parameters
     ----------
@@ -231,7 +231,7 @@ def make_promise(coverage: float, sizes: list[Array], *, what: str, by_class: bo
         if folds == 1
         else f"{n} rows, held out in {folds} parts from models fitted to the others"
     )
-    return Promise(
+    return Guarantee(
         least,
         f"A new row{each} has its true {what} inside with a probability of at least {least:.4g}{usual}, whatever the "
         f"model: on average over new rows and {how}, not for each row separately, and if all rows are exchangeable.",
@@ -415,8 +415,8 @@ class ConformalClassifier(ConformalModel, ClassifierMixin, BaseEstimator):
             # rows held out in each fold: of all classes together, or of each class
             counts = np.array([np.bincount(codes, minlength=len(self.classes_)) for codes in self.calibration_codes_])
             sizes = list(counts.T) if self.by_class else [counts.sum(axis=1)]
-            promise = make_promise(self.coverage, sizes, what="class", by_class=self.by_class)
-            self._publish(promise, "conformal sets", "scores")
+            guarantee = make_guarantee(self.coverage, sizes, what="class", by_class=self.by_class)
+            self._publish(guarantee, "conformal sets", "scores")
         fewest = min(int(each.sum()) for each in sizes)
         consequence = "every set has the class with too few rows" if self.by_class else "every set has all classes"
         warn_if_too_few(fewest, self.coverage, consequence)
@@ -665,7 +665,7 @@ class ConformalRegressor(ConformalModel, RegressorMixin, BaseEstimator):
             self.quantiles_ = [self._fit_quantiles(training, part) for part in parts if self.method == "quantile"]
             self.calibration_scores_ = [self._errors(training, number, part) for number, part in enumerate(parts)]
             sizes = np.array([len(scores) for scores in self.calibration_scores_])
-            self._publish(make_promise(self.coverage, [sizes], what="value"), "conformal intervals", "errors")
+            self._publish(make_guarantee(self.coverage, [sizes], what="value"), "conformal intervals", "errors")
         warn_if_too_few(self._n_held_out, self.coverage, "every interval is infinite")
         return self
 

@@ -109,12 +109,12 @@ def find_bounded_threshold(
     if confidence is None:
         # a row is classified as positive if its p-value among the negatives is too low
         cut, needed = -score_threshold(-negatives, exact_level(n, 1 - rate)), ceil(1 / rate) - 1
-        promise = f"a new negative row is classified as positive with a probability of at most {rate:g}"
+        guarantee = f"a new negative row is classified as positive with a probability of at most {rate:g}"
     else:
         ranks = np.arange(1, n + 1)
         safe = ranks[binom.sf(ranks - 1, n, 1 - rate) <= 1 - confidence]
         cut, needed = (negatives[safe[0] - 1] if len(safe) else np.inf), ceil(log(1 - confidence) / log(1 - rate))
-        promise = (
+        guarantee = (
             f"with a probability of at least {confidence:g} over the choice of these rows, at most {rate:g} of new "
             "negative rows are classified as positive"
         )
@@ -124,15 +124,17 @@ def find_bounded_threshold(
             f"classified as positive: give {needed:,} or more, or allow a higher rate.",
             CalibrationWarning,
         )
-    return measure_threshold(min(float(cut), 1.0), p, positive, costs, weight, promise)
+    return measure_threshold(min(float(cut), 1.0), p, positive, costs, weight, guarantee)
 
 
-def measure_threshold(value: float, p: Array, positive: Array, costs: Array, weight: Array, promise: str) -> Threshold:
+def measure_threshold(
+    value: float, p: Array, positive: Array, costs: Array, weight: Array, guarantee: str
+) -> Threshold:
     """Return a threshold with its cost and rates on labelled rows."""
     predicted = p > value
     paid = costs[positive.astype(int), predicted.astype(int)]
     false, true = (_weighted_share(predicted, weight * rows) for rows in (~positive, positive))
-    return Threshold(value, float(weight @ paid / weight.sum()), false, true, promise)
+    return Threshold(value, float(weight @ paid / weight.sum()), false, true, guarantee)
 
 
 def _weighted_share(predicted: Array, weight: Array) -> float:

@@ -89,7 +89,7 @@ class SharedAxes(NamedTuple):
     inverse_deviation: Array  # (classes, columns)
 
 
-@stored(centre=floats("d"), away=floats("kd"), covariance=floats("k? d d"), seen=flags("k"))
+@stored(centre=floats("d"), away=floats("kd"), covariance=floats("k? d d"), has_rows=flags("k"))
 @dataclass(frozen=True)
 class GaussianClasses:
     """N(mean, covariance) for each class, with one covariance for each or a single one for all.
@@ -101,7 +101,7 @@ class GaussianClasses:
     centre: Array  # (columns,)
     away: Array  # (classes, columns)
     covariance: Array  # (classes or 1, columns, columns)
-    seen: Array  # (classes,): whether a class has rows; one without rows has density 0
+    has_rows: Array  # (classes,): whether a class has rows; one without rows has density 0
     words: EMLabels
     #: scores of complete rows where the covariance is shared, if they do not follow from its inverse
     discriminants: LinearScores | None = None
@@ -110,11 +110,11 @@ class GaussianClasses:
     def of(cls, moments: ScatterMoments, share: Array, covariance: Array, words: EMLabels) -> Self:
         """Return classes with the means of `moments`, whose average weighted by `share` is the centre."""
         centre = share @ moments.mean
-        seen = moments.weight > 0
+        has_rows = moments.weight > 0
         with np.errstate(over="ignore", invalid="ignore"):
-            away = np.where(seen[:, None], (moments.pilot - centre) + moments.offset, 0.0)
+            away = np.where(has_rows[:, None], (moments.pilot - centre) + moments.offset, 0.0)
         check_spread(np.abs(away).max(axis=0), words.columns)
-        return cls(centre, away, covariance, seen, words)
+        return cls(centre, away, covariance, has_rows, words)
 
     @property
     def mean(self) -> Array:
@@ -130,7 +130,7 @@ class GaussianClasses:
         """W with Σ⁻¹ = W Wᵀ, so that (x − μ) W is standard normal; zero for a class without rows."""
         result = np.zeros_like(self.covariance)
         for c, covariance in enumerate(self.covariance):
-            if self.shared or self.seen[c]:
+            if self.shared or self.has_rows[c]:
                 try:
                     result[c] = np.linalg.inv(cholesky(covariance)).T
                 except SingularCovarianceError:
@@ -162,7 +162,7 @@ class GaussianClasses:
         """Replace the scores of rows with gaps, where those of complete rows are NaN, and of classes without rows."""
         if (gaps := namespace(scores).isnan(scores).any(axis=1)).any():
             scores[gaps] = like(self._marginal(to_numpy(block[gaps])), scores)
-        scores[:, ~self.seen] = -np.inf
+        scores[:, ~self.has_rows] = -np.inf
         return scores
 
     def base(self, X: Any) -> Array:
@@ -182,7 +182,7 @@ class GaussianClasses:
     @cached_property
     def shared_axes(self) -> SharedAxes | None:
         """For two classes, axes along which both covariances are diagonal, so that one product is enough; else None."""
-        if len(self.covariance) != 2 or not self.seen.all():
+        if len(self.covariance) != 2 or not self.has_rows.all():
             return None
         first = self.whitening[0]
         variance, rotation = np.linalg.eigh(first.T @ self.covariance[1] @ first)
@@ -216,11 +216,11 @@ class GaussianClasses:
         return multiply_by_tiles(block, self.centre, np.concatenate(self.whitening, axis=1), len(shift), finish)
 
     def _marginal(self, rows: Array) -> Array:
-        covariance = self.covariance if self.shared else self.covariance[self.seen]
-        parameters = MultivariateGaussianParameters(self.away[self.seen], covariance)
+        covariance = self.covariance if self.shared else self.covariance[self.has_rows]
+        parameters = MultivariateGaussianParameters(self.away[self.has_rows], covariance)
         scores = np.empty((len(rows), len(self.away)))
         try:
-            scores[:, self.seen] = MultivariateGaussian().log_density((rows - self.centre)[:, None, :], parameters)
+            scores[:, self.has_rows] = MultivariateGaussian().log_density((rows - self.centre)[:, None, :], parameters)
         except SingularCovarianceError:
             _ = self.whitening  # raises an error that names class and columns
             raise
@@ -278,14 +278,14 @@ def _root(covariance: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T)
 
 
-@stored(mean=floats("kd"), variance=floats("k? d?"), seen=flags("k"), observed=flags("d"), gaps=flags("d"))
+@stored(mean=floats("kd"), variance=floats("k? d?"), has_rows=flags("k"), observed=flags("d"), gaps=flags("d"))
 @dataclass(frozen=True)
 class IndependentClasses:
     """N(mean, variance) for each class and column; `variance` broadcasts against (classes, columns)."""
 
     mean: Array
     variance: Array
-    seen: Array  # (classes,): whether a class has rows; one without rows has density 0
+    has_rows: Array  # (classes,): whether a class has rows; one without rows has density 0
     observed: Array  # (columns,): whether a column has values; one without values adds 0 to scores
     gaps: Array  # (columns,): whether a value was missing
     words: EMLabels
@@ -317,20 +317,20 @@ class IndependentClasses:
     def _check_variance(self) -> None:
         """Raise an error that names class and columns if a variance is zero."""
         variance = np.broadcast_to(np.where(self.observed, self.variance, 1.0), self.mean.shape)
-        flat = self.seen & (variance <= 0).any(axis=1)
+        flat = self.has_rows & (variance <= 0).any(axis=1)
         if flat.any():
             owner = self.words.owner if len(self.variance) == 1 else self.words.groups[int(np.argmax(flat))]
             raise singular_class(variance[np.argmax(flat)], owner, self.words.columns)
 
     @cached_property
     def _scores(self) -> GaussianScores:
-        variance = np.broadcast_to(np.where(self.seen[:, None], self.variance, 1.0), self.mean.shape)
+        variance = np.broadcast_to(np.where(self.has_rows[:, None], self.variance, 1.0), self.mean.shape)
         return GaussianScores.of(GaussianParameters(self.mean, variance), self.observed)
 
     def score(self, X: Any) -> Array:
         """Return log p(x|y), missing values integrated out."""
         scores = self._scores(X)
-        scores[:, ~self.seen] = -np.inf
+        scores[:, ~self.has_rows] = -np.inf
         return scores
 
     def base(self, X: Any) -> Array:

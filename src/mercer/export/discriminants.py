@@ -34,7 +34,7 @@ def discriminant(model: Any, inputs: Sequence[Expression]) -> ModelOutput:
         scores = _full(densities, inputs, gaps=not incomplete)
     else:
         scores = normal_columns(densities._scores, inputs)
-    never = np.where(densities.seen, 0.0, IMPOSSIBLE).tolist()
+    never = np.where(densities.has_rows, 0.0, IMPOSSIBLE).tolist()
     if min(never) < IMPOSSIBLE_BOUND:
         scores = [weighted_sum([1.0], [score], constant) for score, constant in zip(scores, never, strict=True)]
     return replace(bayes(model, [scores]), incomplete=incomplete)
@@ -45,7 +45,7 @@ def _covariance(densities: Any) -> Array:
     covariance: Array = densities.covariance
     if densities.shared:
         return covariance
-    return np.where(densities.seen[:, None, None], covariance, np.eye(len(densities.centre)))
+    return np.where(densities.has_rows[:, None, None], covariance, np.eye(len(densities.centre)))
 
 
 def _full(densities: Any, inputs: Sequence[Expression], *, gaps: bool) -> list[Expression]:

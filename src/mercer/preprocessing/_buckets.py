@@ -212,9 +212,9 @@ class BucketFeatures(NumericTransformer):
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
         X = super()._rows(X, reset=reset)
-        if self.missing == "error" and (found := find_first(X, np.isnan)) is not None:
+        if self.missing == "error" and (first := find_first(X, np.isnan)) is not None:
             raise NonFiniteError(
-                f"Input X contains NaN. Column {column_names(self)[found[1]]!r} has a missing value in row {found[0]}; "
+                f"Input X contains NaN. Column {column_names(self)[first[1]]!r} has a missing value in row {first[0]}; "
                 "give missing='bucket' or missing='zeros', or impute it."
             )
         return X
@@ -260,9 +260,9 @@ class BucketFeatures(NumericTransformer):
 
 
 def _check_edges(edges: Any, column: str) -> Array:
-    if (found := parse_increasing(edges)) is None:
+    if (vector := parse_increasing(edges)) is None:
         raise BinsError(
             f"the edges of buckets for {column} must be two or more increasing numbers, such as [0, 10, 100, 1000] "
             "for three buckets."
         )
-    return found
+    return vector

@@ -22,9 +22,9 @@ from mercer.matrices.encoded import Part
 from mercer.preprocessing._reading import days_of, labels_of, numbers_of
 from mercer.preprocessing.treatments import (
     BinaryTreatment,
+    CalendarParts,
     CategoryTreatment,
     DateTreatment,
-    DaysSeen,
     Gaps,
     LeftOutTreatment,
     MissingOnlyTreatment,
@@ -65,7 +65,7 @@ class ColumnReader(Protocol):
     def numbers(self) -> NumberSpread:
         """Return the distribution of its numbers."""
 
-    def days(self) -> tuple[NumberSpread, DaysSeen]:
+    def days(self) -> tuple[NumberSpread, CalendarParts]:
         """Return the distribution of its dates."""
 
     def labels(self) -> Occurrences:
@@ -114,9 +114,9 @@ class TableColumnReader:
     def numbers(self) -> NumberSpread:
         return NumberSpread.of(numbers_of(self.table, self.position)) if self.spread is None else self.spread
 
-    def days(self) -> tuple[NumberSpread, DaysSeen]:
+    def days(self) -> tuple[NumberSpread, CalendarParts]:
         days = days_of(self.table, self.position)
-        return NumberSpread.of(days), DaysSeen.of(days, self.table.zone(self.position))
+        return NumberSpread.of(days), CalendarParts.of(days, self.table.zone(self.position))
 
     def labels(self) -> Occurrences:
         return Occurrences.zero().update(self._coded, self.table.declared_levels(self.position))

@@ -335,8 +335,8 @@ class MonomialFeatures(NumericTransformer):
 
     def _check_overflow(self, X: Any, features: Any, first: int = 0) -> None:
         """Raise an error if a product overflowed; the rows of X are counted from `first`."""
-        if (found := find_first(features, np.isinf)) is not None:
-            row, feature, _ = found
+        if (overflow := find_first(features, np.isinf)) is not None:
+            row, feature, _ = overflow
             names = column_names(self)
             product = " ".join(names[j] for j in self._map.order.factors(feature))
             raise NonFiniteError(

@@ -45,9 +45,9 @@ def days_of(table: Table, position: int, zone: str | None = None) -> Array:
     Times are those of the clock of `zone` ("" for dates without a time zone), or of the column's own zone if it is
     None.
     """
-    days, found = _parse_days(table, position, zone or ""), table.zone(position)
-    if zone is not None and bool(zone) != bool(found) and not np.isnan(days).all():
-        held, holds = (f"the time zone {name!r}" if name else "no time zone" for name in (zone, found))
+    days, own_zone = _parse_days(table, position, zone or ""), table.zone(position)
+    if zone is not None and bool(zone) != bool(own_zone) and not np.isnan(days).all():
+        held, holds = (f"the time zone {name!r}" if name else "no time zone" for name in (zone, own_zone))
         raise ColumnTypeError(
             f"Column {table.names[position]!r} had {held} when this was fitted and has {holds} here, so that times "
             "cannot be compared. Give both a time zone, e.g. by pandas' tz_localize."
@@ -160,7 +160,7 @@ def _not_a_number_error(table: Table, position: int, coded: Coded) -> ColumnType
     )
 
 
-def _wrong_type_error(table: Table, position: int, wanted: str, found: str, remedy: str) -> ColumnTypeError:
+def _wrong_type_error(table: Table, position: int, wanted: str, actual: str, remedy: str) -> ColumnTypeError:
     return ColumnTypeError(
-        f"Column {table.names[position]!r} must hold {wanted}, but holds {found}. {remedy}, or fit again."
+        f"Column {table.names[position]!r} must hold {wanted}, but holds {actual}. {remedy}, or fit again."
     )

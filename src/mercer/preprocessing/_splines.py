@@ -153,9 +153,9 @@ class Splines:
         if self.natural:
             return np.asarray(self._functions(x))
         result = np.zeros((len(x), self.count))
-        found = BSpline.design_matrix(x, self._all_knots, self.degree)
+        design = BSpline.design_matrix(x, self._all_knots, self.degree)
         # each row has the same number of entries, some of which may be 0
-        result[np.arange(len(x))[:, None], found.indices.reshape(len(x), -1)] = found.data.reshape(len(x), -1)
+        result[np.arange(len(x))[:, None], design.indices.reshape(len(x), -1)] = design.data.reshape(len(x), -1)
         return result
 
     def names(self, column: str) -> list[str]:
@@ -282,7 +282,7 @@ class SplineFeatures(NumericTransformer):
 
 
 def _check_knots(knots: Any, column: str) -> Array:
-    found = parse_increasing(knots)
-    if found is None or not np.isfinite(found).all():
+    vector = parse_increasing(knots)
+    if vector is None or not np.isfinite(vector).all():
         raise BinsError(f"the knots for {column} must be two or more increasing numbers, such as [0, 18, 65, 100].")
-    return found
+    return vector

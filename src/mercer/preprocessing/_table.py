@@ -583,13 +583,6 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         treatment = self._treatments[column]
         return treatment.described(), sum(len(slot.names) for slot in treatment.slots())
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a state; files of older versions have no formats, and their strings were levels, texts or ISO 8601
-        dates.
-        """
-        learnt: dict[str, Any] = {"formats_": {}} if "schema_" in state else {}
-        super().__setstate__({"formats": None, **learnt, **state})
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "error"

@@ -23,19 +23,19 @@ from mercer.data.table import Table
 from mercer.engines.folding import fold
 from mercer.preprocessing._column_choice import TableColumnReader, TreatmentOptions, requested_kinds, set_kind
 from mercer.preprocessing._reading import check_no_gaps, days_of, numbers_of, texts_of
-from mercer.preprocessing.treatments import DaysSeen, Gaps, NumberSpread, TextTreatment, naming_column
+from mercer.preprocessing.treatments import CalendarParts, Gaps, NumberSpread, TextTreatment, naming_column
 
-Glances = list["Glance"]
+ColumnScans = list["ColumnScan"]
 
 
 @stored()
-class Glance(NamedTuple):
+class ColumnScan(NamedTuple):
     """The statistics of a column that suffice for any kind it may turn out to have."""
 
     values: ColumnValues
     #: the distribution of numbers, or of days
     spread: NumberSpread | None
-    days: DaysSeen | None
+    days: CalendarParts | None
 
     @classmethod
     def of(cls, table: Table, position: int, missing: str) -> Self:
@@ -47,7 +47,7 @@ class Glance(NamedTuple):
         )
         if values.kind is Kind.DATE or spelled:
             times = days_of(table, position)
-            spread, days = NumberSpread.of(times), DaysSeen.of(times, table.zone(position))
+            spread, days = NumberSpread.of(times), CalendarParts.of(times, table.zone(position))
         elif values.kind.numeric:
             spread = NumberSpread.of(numbers_of(table, position))
         return cls(values.bounded(), spread, days)
@@ -68,8 +68,8 @@ def learn_source(features: Any, source: Source) -> None:
     kinds = requested_kinds(table, features.kinds or {})
     features.formats_ = dict(features.formats or {})
     names = [Naming.of(table.with_formats(features.formats_), j) for j in range(table.n_columns)]
-    glances = fold(functools.partial(_summarize, copy.copy(features)), source, _merge_all)
-    values = [glance.values for glance in glances]
+    scans = fold(functools.partial(_summarize, copy.copy(features)), source, _merge_all)
+    values = [scan.values for scan in scans]
     declared = [replace(each, declared=kinds.get(each.name, each.declared)) for each in names]
     formats = features.formats_ or {
         each.name: form for each, form in zip(names, detect_formats(values, declared), strict=True) if form is not None
@@ -79,12 +79,12 @@ def learn_source(features: Any, source: Source) -> None:
         # strings that spell numbers or dates are read as such in a second pass
         features.formats_ = formats
         source = source.map(functools.partial(read_chunk, formats))
-        glances = fold(functools.partial(_summarize, copy.copy(features)), source, _merge_all)
+        scans = fold(functools.partial(_summarize, copy.copy(features)), source, _merge_all)
     columns = [
         set_kind(Column(name, *finding), kinds.get(name)) for name, finding in zip(table.names, findings, strict=True)
     ]
     features.schema_ = Schema(tuple(columns))
-    readers = [SourceColumnReader(source, *each) for each in zip(table.names, glances, strict=True)]
+    readers = [SourceColumnReader(source, *each) for each in zip(table.names, scans, strict=True)]
     features._choose_treatments(table, readers, features._options(None))
 
 
@@ -93,7 +93,7 @@ def infer_schema(source: Source) -> Schema:
     table = Table.of(source.head().X, dates=True)
     values = fold(_observe, source, _merge_all)
     findings = infer_columns(values, [Naming.of(table, j) for j in range(table.n_columns)])
-    return Schema(tuple(Column(name, *found) for name, found in zip(table.names, findings, strict=True)))
+    return Schema(tuple(Column(name, *finding) for name, finding in zip(table.names, findings, strict=True)))
 
 
 def read_chunk(formats: Mapping[str, Format], chunk: Chunk) -> Chunk:
@@ -106,9 +106,9 @@ def _observe(chunk: Chunk) -> list[ColumnValues]:
     return [ColumnValues.of(table, position).bounded() for position in range(table.n_columns)]
 
 
-def _summarize(features: Any, chunk: Chunk) -> Glances:
+def _summarize(features: Any, chunk: Chunk) -> ColumnScans:
     table = features._part(chunk.X)
-    return [Glance.of(table, position, features.missing) for position in range(table.n_columns)]
+    return [ColumnScan.of(table, position, features.missing) for position in range(table.n_columns)]
 
 
 def _merge_all(mine: list[Any], theirs: list[Any]) -> list[Any]:
@@ -121,28 +121,28 @@ class SourceColumnReader:
 
     source: Source
     name: str
-    glance: Glance
+    scan: ColumnScan
 
     @property
     def present(self) -> int:
-        return self.glance.values.present
+        return self.scan.values.present
 
     def gaps(self, missing: str) -> Gaps:
-        return Gaps(missing, self.glance.values.missing > 0)  # errors were raised in the first pass
+        return Gaps(missing, self.scan.values.missing > 0)  # errors were raised in the first pass
 
     def numbers(self) -> NumberSpread:
-        if self.glance.spread is not None and self.glance.days is None:
-            return self.glance.spread
+        if self.scan.spread is not None and self.scan.days is None:
+            return self.scan.spread
         return fold(functools.partial(_numbers, self.name), self.source, NumberSpread.merge)
 
-    def days(self) -> tuple[NumberSpread, DaysSeen]:
-        if self.glance.spread is not None and self.glance.days is not None:
-            return self.glance.spread, self.glance.days
+    def days(self) -> tuple[NumberSpread, CalendarParts]:
+        if self.scan.spread is not None and self.scan.days is not None:
+            return self.scan.spread, self.scan.days
         return fold(functools.partial(_days, self.name), self.source, _merge_both)
 
     def labels(self) -> Occurrences:
-        if self.glance.values.labels is not None and not self.glance.values.halvings:
-            return self.glance.values.labels
+        if self.scan.values.labels is not None and not self.scan.values.halvings:
+            return self.scan.values.labels
         return fold(functools.partial(_labels, self.name), self.source, Occurrences.merge)
 
     def text(self, options: TreatmentOptions) -> TextTreatment:
@@ -160,13 +160,13 @@ def _numbers(name: str, chunk: Chunk) -> NumberSpread:
     return _read_column(name, chunk).numbers()
 
 
-def _days(name: str, chunk: Chunk) -> tuple[NumberSpread, DaysSeen]:
+def _days(name: str, chunk: Chunk) -> tuple[NumberSpread, CalendarParts]:
     return _read_column(name, chunk).days()
 
 
 def _merge_both(
-    mine: tuple[NumberSpread, DaysSeen], theirs: tuple[NumberSpread, DaysSeen]
-) -> tuple[NumberSpread, DaysSeen]:
+    mine: tuple[NumberSpread, CalendarParts], theirs: tuple[NumberSpread, CalendarParts]
+) -> tuple[NumberSpread, CalendarParts]:
     return mine[0].merge(theirs[0]), mine[1].merge(theirs[1])
 
 

@@ -225,7 +225,7 @@ class NumberSpread(NamedTuple):
 
 
 @stored()
-class DaysSeen(NamedTuple):
+class CalendarParts(NamedTuple):
     """The weekdays, months and hours (at most two) of dates, and their time zones."""
 
     weekdays: tuple[int, ...]
@@ -263,14 +263,14 @@ class Gaps(NamedTuple):
     """The policy for missing values, and whether rows of the fit had any."""
 
     missing: str
-    seen: bool
+    in_fit: bool
 
     @classmethod
     def of(cls, column: str, gaps: Array, missing: str) -> Self:
         """Create from the rows of a fit; raise an error if missing values are not allowed."""
-        found = cls(missing, bool(gaps.any()))
-        found.check(column, gaps)
-        return found
+        result = cls(missing, bool(gaps.any()))
+        result.check(column, gaps)
+        return result
 
     def check(self, column: str, gaps: Array) -> None:
         """Raise an error that names the first missing value, if missing values are not allowed."""
@@ -280,7 +280,7 @@ class Gaps(NamedTuple):
     @property
     def has_indicator(self) -> bool:
         """True if a feature indicates missing values."""
-        return self.missing == "indicator" and self.seen
+        return self.missing == "indicator" and self.in_fit
 
     def names(self, column: str) -> list[str]:
         return [f"{column}[missing]"] if self.has_indicator else []
@@ -503,11 +503,11 @@ class DateTreatment(Treatment):
     weekdays: tuple[int, ...]
     months: tuple[int, ...]
     hourly: bool
-    #: the time zone of the clock; "" for dates without a zone; None (in older files) for that of the column
+    #: the time zone of the clock; "" for dates without a zone; None if no row of the fit has a date
     zone: str | None = None
 
     @classmethod
-    def learn(cls, column: str, spread: NumberSpread, parts: DaysSeen, gaps: Gaps, *, scaled: bool) -> Self:
+    def learn(cls, column: str, spread: NumberSpread, parts: CalendarParts, gaps: Gaps, *, scaled: bool) -> Self:
         """Create from the distribution of the days."""
         first = spread.lowest if spread.number else 0.0
         mean, deviation = spread.scale()
