@@ -69,7 +69,7 @@ docs: $(VENV)/docs.installed
 bench: $(VENV)/bench.installed
 	$(BIN)/python -m bench $(WORKLOAD)
 
-# asks the database of advisories, so it is no part of .ci/run
+# asks the database of advisories, so it is not part of .ci/run
 audit: | $(BIN)/python
 	$(BIN)/python $(PIP) install pip-audit
 	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip

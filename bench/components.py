@@ -48,8 +48,8 @@ def main() -> None:
             model.fit(X, y)
             taken = time.perf_counter() - start
             error = float(np.sqrt(np.mean((model.predict(new) - f) ** 2)))
-            told = model.approximation_
-            print(f"| {components} | {name} | {taken:.1f} | {error:.4f} | {told.error:.2g} | {told.distance:.2g} |")
+            result = model.approximation_
+            print(f"| {components} | {name} | {taken:.1f} | {error:.4f} | {result.error:.2g} | {result.distance:.2g} |")
 
 
 if __name__ == "__main__":

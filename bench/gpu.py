@@ -189,8 +189,8 @@ def _nystroem_ridge(n: int, landmarks: int, penalty: float, repeats: int) -> Mea
 
     d = 28
     X, y = _curve(n, d)
-    asked = Nystroem(n_components=landmarks, random_state=0)
-    model = KernelRidge(alpha=penalty * n, kernel=RBF(sigma=5.0), approximate=asked)
+    transformer = Nystroem(n_components=landmarks, random_state=0)
+    model = KernelRidge(alpha=penalty * n, kernel=RBF(sigma=5.0), approximate=transformer)
 
     def fit() -> Any:
         made.clear()
@@ -202,9 +202,9 @@ def _nystroem_ridge(n: int, landmarks: int, penalty: float, repeats: int) -> Mea
     assert model.kernel_ is not None
     exact = TensorGram(model.kernel_, some.double(), like(model.X_fit_, some)).matvec(a)
     answer = TensorGram(model.kernel_, some, like(model.X_fit_, some).float()).matvec(a)
-    told = model.certificate_
+    result = model.certificate_
     pairs = float(n) * landmarks * len(made)
-    away = f"{told.value:.1e} standard errors from the optimum, {told.tolerance:.1e} asked for"
+    away = f"{result.value:.1e} standard errors from the optimum, {result.tolerance:.1e} asked for"
     note = f"alpha = {penalty:g} n, {len(made)} products, {repeats or 1} call(s); {away}"
     return Measured(seconds, special_limit(pairs), relative(answer, exact), pairs, first, note)
 

@@ -42,7 +42,7 @@ def clusters(rows: int, columns: int, *, informative: int, new: int = 4_000) -> 
 
 
 def dual_objective(model: Any, data: Split) -> float:
-    """Σ t β − ε Σ|β| − ½ βᵀKβ of the support vectors, whoever found them."""
+    """Σ t β − ε Σ|β| − ½ βᵀKβ of the support vectors of any library."""
     support, beta = data.X[model.support_], np.ravel(model.dual_coef_)
     gamma = 1.0 / (data.X.shape[1] * data.X.var())
     linear = np.abs(beta).sum()

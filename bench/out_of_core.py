@@ -177,8 +177,8 @@ def _in_this_process(name: str, folder: Path, threads: int) -> dict[str, Any]:
 def measured(name: str, folder: Path, threads: int) -> dict[str, Any]:
     """What a contender does in a process of its own."""
     command = [sys.executable, "-m", "bench.out_of_core", name, str(folder), str(threads)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    result: dict[str, Any] = json.loads(told.splitlines()[-1])
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    result: dict[str, Any] = json.loads(output.splitlines()[-1])
     return result
 
 
@@ -227,13 +227,13 @@ class OutOfCore:
         for name in ("nb", "ridge", "logistic"):
             seconds, passes, peak = (found[name][what] for what in ("seconds", "passes", "peak"))
             share = f"{plain * passes / seconds:.0%} of the speed of plain reading"
-            told = f"{name}: one of {format_count(passes, 'pass')}, {share}, "
+            result = f"{name}: one of {format_count(passes, 'pass')}, {share}, "
             yield Timing(
-                f"{told}peak of the process {peak / 1e9:.2f} GB of {MEMORY / 1e9:g}", seconds / passes, plain / SPEED
+                f"{result}peak of the process {peak / 1e9:.2f} GB of {MEMORY / 1e9:g}", seconds / passes, plain / SPEED
             )
         overhead = found["nb_dask"]["seconds"] / found["nb"]["seconds"] - 1
-        told = f"nb on two Dask workers of one thread: {overhead:+.0%}"
-        yield Timing(told, found["nb_dask"]["seconds"], 1.2 * found["nb"]["seconds"])
+        result = f"nb on two Dask workers of one thread: {overhead:+.0%}"
+        yield Timing(result, found["nb_dask"]["seconds"], 1.2 * found["nb"]["seconds"])
 
 
 WORKLOAD = OutOfCore()

@@ -41,14 +41,14 @@ def least(reports: Sequence[Report], among: Choice) -> tuple[float, str]:
 
 def lines(reports: Sequence[Report]) -> list[tuple[str, ...]]:
     """A line for scikit-learn, and one for the fastest rival of every task."""
-    told: list[tuple[str, ...]] = []
+    result: list[tuple[str, ...]] = []
     for name, among in (("scikit-learn, its fastest solver", is_scikit_learn), ("the fastest rival", lambda _: True)):
         by_workload = ratios(reports, among)
         if by_workload:
             mean = geometric_mean(by_workload.values())
             smallest, where = least(reports, among)
-            told.append((name, str(len(by_workload)), f"{mean:.1f}×", f"{smallest:.1f}× ({where})"))
-    return told
+            result.append((name, str(len(by_workload)), f"{mean:.1f}×", f"{smallest:.1f}× ({where})"))
+    return result
 
 
 def sentence(reports: Sequence[Report]) -> str:

@@ -1,6 +1,6 @@
 """Logistic regression on five million nonzeros with an L1 penalty.
 
-scikit-learn's saga is no rival here: one of its passes took 20 seconds, and it needs dozens of them.
+scikit-learn's saga is not among the rivals: one of its passes took 20 seconds, and it needs dozens of them.
 """
 
 from __future__ import annotations

@@ -88,5 +88,5 @@ print(available_bytes())
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="nothing tells how much the process has")
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
 def test_a_limit_of_the_process_counts(limit: str) -> None:
-    told = subprocess.run([sys.executable, "-c", LIMITED, limit], check=True, capture_output=True, text=True)
-    assert int(told.stdout) <= (2**30 if limit == "RLIMIT_AS" else 2**31)
+    result = subprocess.run([sys.executable, "-c", LIMITED, limit], check=True, capture_output=True, text=True)
+    assert int(result.stdout) <= (2**30 if limit == "RLIMIT_AS" else 2**31)

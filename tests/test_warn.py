@@ -20,15 +20,15 @@ def calling(inner: Any, module: str) -> Any:
 @pytest.mark.parametrize("around", ["mercer.linear_model.ridge", "sklearn.pipeline", "joblib.parallel", "numba.core"])
 def test_lines_of_mercer_and_of_packages_that_call_it_are_skipped(around: str) -> None:
     fit = calling(_warning_of("mercer.optim"), around)
-    with pytest.warns(MercerWarning, match="careful") as told:
+    with pytest.warns(MercerWarning, match="careful") as caught:
         fit()
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
 
 
 def test_a_name_that_only_begins_alike_is_outside() -> None:
-    with pytest.warns(MercerWarning, match="careful") as told:
+    with pytest.warns(MercerWarning, match="careful") as caught:
         calling(_warning_of("mercer.optim"), "mercerised")()
-    assert told[0].filename == "<string>"
+    assert caught[0].filename == "<string>"
 
 
 def _warning_of(module: str) -> Any:

@@ -56,9 +56,9 @@ with tempfile.TemporaryDirectory() as folder:
         write(path, rng)
     streamed(paths[:1])  # what is compiled or imported first is not counted
     for count in counts:
-        for fit, seen in peaks.items():
+        for fit, of_fit in peaks.items():
             peak, model = peak_megabytes(fit, paths[:count])
-            seen.append(peak)
+            of_fit.append(peak)
     assert np.allclose(streamed(paths).theta_, at_once(paths).theta_, rtol=1e-10, atol=1e-12)
 assert max(peaks[streamed]) < 1.5 * min(peaks[streamed])
 assert peaks[at_once][-1] > 4 * peaks[at_once][0]

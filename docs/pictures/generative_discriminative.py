@@ -170,11 +170,11 @@ def table(studies: dict[str, tuple[Set, LearningCurves]]) -> str:
     lines = [head, "| --- " + "| ---: " * 10 + "| --- |"]
     for name, (each, found_curves) in studies.items():
         means = found_curves.errors.mean(axis=2)
-        found, settled = found_curves.difference(), found_curves.settled(CLOSE)
+        found, sizes = found_curves.difference(), found_curves.settled(CLOSE)
         lines.append(
             f"| {name} | {len(each.y)} | {found_curves.sizes[0]} | {means[0, 0]:.3f} | {means[1, 0]:.3f} "
             f"| {found_curves.sizes[-1]} | {means[0, -1]:.3f} | {means[1, -1]:.3f} "
-            f"| {found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f}) | {settled[0]} | {settled[1]} "
+            f"| {found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f}) | {sizes[0]} | {sizes[1]} "
             f"| {found_curves.crossover_} |"
         )
     return "\n".join(lines)
@@ -203,8 +203,8 @@ def _overtaken(studies: dict[str, tuple[Set, LearningCurves]], measure: Measure)
 
 
 def _settled(found: list[LearningCurves], within: float) -> str:
-    settled = [each.settled(within) for each in found]
-    fewer, same, more = (sum(np.sign(a - b) == sign for a, b in settled) for sign in (-1, 0, 1))
+    sizes = [each.settled(within) for each in found]
+    fewer, same, more = (sum(np.sign(a - b) == sign for a, b in sizes) for sign in (-1, 0, 1))
     return f"within {within} of its end, generative with fewer rows: {fewer}, as many: {same}, more: {more}"
 
 

@@ -245,9 +245,9 @@ reviews = [
 ]
 fake = np.array([1, 1, 1, 1, 0, 0, 0, 0])
 counter = CountVectorizer(binary=True, vocabulary=["absolutely", "best", "handle", "product", "the", "works"])
-there = counter.fit_transform(reviews).toarray()
-bayes = BernoulliNB(alpha=0).fit(there, fake)
-shares = np.array([there[fake == c].mean(axis=0) for c in (0, 1)])
+presence = counter.fit_transform(reviews).toarray()
+bayes = BernoulliNB(alpha=0).fit(presence, fake)
+shares = np.array([presence[fake == c].mean(axis=0) for c in (0, 1)])
 with np.errstate(divide="ignore"):  # "handle" is in no fake review: log 0
     np.testing.assert_allclose(bayes.feature_log_prob_, np.log(shares))
 for word, share in zip(counter.get_feature_names_out(), shares.T, strict=True):

@@ -99,8 +99,8 @@ print(dict(zip(vocabulary, totals.T.tolist(), strict=True)))
 plain = MultinomialNB(alpha=0).fit(X, classes)
 beta = np.exp(plain.feature_log_prob_)
 np.testing.assert_allclose(beta, totals / totals.sum(axis=1, keepdims=True))
-seen = totals[0] > 0
-multiplier = totals[0][seen] / beta[0][seen]
+occurring = totals[0] > 0
+multiplier = totals[0][occurring] / beta[0][occurring]
 print("c / β for the words of class c:", multiplier, "- the number of its words")
 np.testing.assert_allclose(multiplier, totals[0].sum())
 
@@ -187,12 +187,12 @@ plt.show()
 # A Bernoulli model uses only the presence or absence of each word. Under it the same document is of class j: three
 # mentions of "Chinese" are one, and that "Beijing", "Shanghai" and "Macao" are absent is evidence against c.
 
-there = BernoulliNB(alpha=1).fit(X, classes)
+bernoulli = BernoulliNB(alpha=1).fit(X, classes)
 c = Fraction(3, 4) * Fraction(4, 5) * Fraction(1, 5) ** 2 * Fraction(3, 5) ** 3
 j = Fraction(1, 4) * Fraction(2, 3) ** 6
-np.testing.assert_allclose(np.exp(there.predict_joint_log_proba(test))[0], [float(c), float(j)])
-print(f"{float(c):.4f} against {float(j):.4f}:", there.predict(test)[0])
-assert there.predict(test) == ["j"]
+np.testing.assert_allclose(np.exp(bernoulli.predict_joint_log_proba(test))[0], [float(c), float(j)])
+print(f"{float(c):.4f} against {float(j):.4f}:", bernoulli.predict(test)[0])
+assert bernoulli.predict(test) == ["j"]
 
 # %%
 # Any distribution in any column

@@ -147,9 +147,9 @@ fig, axes = plt.subplots(1, 2, figsize=(8, 3), sharey=True, layout="constrained"
 for ax, model, edges in [(axes[0], gda, roots), (axes[1], lda, [one_root])]:
     joint = np.exp(model.predict_joint_log_proba(x))
     for c, name, colour, style, mark in [(1, "men", BLUE, "-", "o"), (2, "women", ORANGE, "--", "^")]:
-        seen = height[sex == c]
+        heights = height[sex == c]
         ax.plot(x, joint[:, c - 1], color=colour, ls=style, label=name)
-        ax.plot(seen, np.zeros_like(seen), mark, color=colour, zorder=3)
+        ax.plot(heights, np.zeros_like(heights), mark, color=colour, zorder=3)
     for edge in edges:
         ax.axvline(edge, color=GREY, lw=1, ls=":")
     ax.set(xlabel="height in inches")

@@ -263,7 +263,7 @@ plt.show()
 #
 # .. math:: p(x, y) = \frac{1}{N} \sum_n K_h(x - x_n) \, K_{h'}(y - y_n), \qquad K_h(u) = \frac{1}{h} K(u / h).
 #
-# (The lecture leaves out :math:`1/N`, without which it is no density; in the next step it cancels.) The best guess of
+# (The lecture leaves out :math:`1/N`, without which it is not a density; then it cancels.) The best guess of
 # :math:`y`, by squared error, is the mean of :math:`p(y|x) = p(x, y) / p(x)`, that is :math:`\mathrm{E}[y|x]`, and
 #
 # .. math:: \mathrm{E}[y|x] = \frac{\sum_n K_h(x - x_n) \, y_n}{\sum_n K_h(x - x_n)}.

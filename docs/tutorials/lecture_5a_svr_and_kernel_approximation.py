@@ -235,8 +235,8 @@ print(f"root mean square of all pairs: {rms_error(psi):.3f} with M = 40")
 rng = np.random.default_rng(0)
 centres = rng.normal(size=(20, 10))
 clusters = centres[rng.integers(20, size=1500)] + 0.3 * rng.normal(size=(1500, 10))
-seen, unseen = clusters[:1200], clusters[1200:]
-K_unseen = RBF(gamma=0.1)(unseen)
+train, test = clusters[:1200], clusters[1200:]
+K_unseen = RBF(gamma=0.1)(test)
 
 
 def distance(features):
@@ -250,7 +250,7 @@ makers = {
 }
 errors = {}
 for name, make in makers.items():
-    errors[name] = [distance(make(M).fit(seen).transform(unseen)) for M in M_values]
+    errors[name] = [distance(make(M).fit(train).transform(test)) for M in M_values]
     print(name, np.round(errors[name], 3))
 assert np.all(np.less(errors["Nyström"], errors["Fourier"]))
 

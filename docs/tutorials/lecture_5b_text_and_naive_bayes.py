@@ -138,10 +138,10 @@ print("log coefficient of half a document:", log_coefficient.round(4))
 # On the same documents it comes to the other answer: three mentions of "Chinese" count as one, and that
 # Beijing, Shanghai and Macao are absent speaks a little for Japan.
 
-there = (counts > 0).astype(int)
-with_word = np.array([there[labels == k].sum(axis=0) for k in "cj"])
+presence = (counts > 0).astype(int)
+with_word = np.array([presence[labels == k].sum(axis=0) for k in "cj"])
 q = (with_word + 1) / (np.array([[3], [1]]) + 2)  # three documents of c, one of j
-bernoulli = BernoulliNB(alpha=1).fit(there, labels)
+bernoulli = BernoulliNB(alpha=1).fit(presence, labels)
 assert np.allclose(np.exp(bernoulli.feature_log_prob_), q)
 
 present = fifth > 0

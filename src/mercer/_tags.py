@@ -50,16 +50,16 @@ class Definition(NamedTuple):
 def definitions() -> tuple[Definition, ...]:
     """Return the declarations with `stored`, `constant` and `mercer.base.traits` in the source files of mercer."""
     root = Path(__file__).parent
-    found: list[Definition] = []
+    definitions: list[Definition] = []
     for file in sorted(root.rglob("*.py")):
         text = file.read_text(encoding="utf-8")
         if "\n@stored(" in text or "\n@traits(" in text or "= constant(" in text:
             module = ".".join((PACKAGE, *file.relative_to(root).with_suffix("").parts))
-            found += [
+            definitions += [
                 Definition(match["name"] or match["constant"], module, match["decorators"] or "")
                 for match in _DEFINITION.finditer(text)
             ]
-    return tuple(found)
+    return tuple(definitions)
 
 
 @cache

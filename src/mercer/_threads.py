@@ -142,8 +142,8 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 def _renew_locks_of_properties() -> None:
     """Renew the locks of cached properties, which a thread of the parent may hold (before Python 3.12)."""
-    for module in [found for name, found in sys.modules.items() if name.partition(".")[0] == "mercer"]:
-        for each in [found for found in vars(module).values() if isinstance(found, type)]:
+    for module in [module_ for name, module_ in sys.modules.items() if name.partition(".")[0] == "mercer"]:
+        for each in [module_ for module_ in vars(module).values() if isinstance(module_, type)]:
             for value in vars(each).values():
                 if isinstance(value, cached_property):
                     value.lock = threading.RLock()  # type: ignore[attr-defined]

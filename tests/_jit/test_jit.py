@@ -82,8 +82,8 @@ def results() -> list[list[float]]:
 def test_plain_python_gives_the_same_numbers() -> None:
     script = "import json; from tests._jit.test_jit import results; print(json.dumps(results()))"
     plain = json.loads(printed_without_compilation(script))
-    for seen, expected in zip(plain, results(), strict=True):
-        np.testing.assert_allclose(seen, expected, rtol=1e-12)
+    for value, expected in zip(plain, results(), strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-12)
 
 
 def test_statistics_are_imported_without_numba() -> None:

@@ -41,8 +41,8 @@ def as_source(rows: np.ndarray, weight: np.ndarray) -> Any:
 def test_extreme_rows_of_weight_zero_have_no_effect(container: Any, model: Any, value: float) -> None:
     rows, weight = with_an_extreme_row(value)
     expected = model.fit(np.delete(X, 7, axis=0), np.delete(Y, 7)).coef_.copy()
-    beside = (torch.tensor(Y), torch.tensor(weight)) if container is torch.tensor else (Y, weight)
-    found = model.fit(container(rows), beside[0], sample_weight=beside[1])
+    targets_and_weights = (torch.tensor(Y), torch.tensor(weight)) if container is torch.tensor else (Y, weight)
+    found = model.fit(container(rows), targets_and_weights[0], sample_weight=targets_and_weights[1])
     np.testing.assert_allclose(np.asarray(found.coef_), expected, rtol=1e-6, atol=1e-8)
     assert found.certificate_.holds
 

@@ -87,10 +87,10 @@ def test_memory_is_not_measured_if_a_race_names_no_input(monkeypatch: pytest.Mon
 
     monkeypatch.setattr("bench.harness.peak_beyond_input", peak)
     workload = toy_workload(0.0)
-    (seen,) = workload.run(Options(threads=1)).outcomes
+    (outcome,) = workload.run(Options(threads=1)).outcomes
     (unseen,) = replace(workload, races=(replace(workload.races[0], given=None),)).run(Options(threads=1)).outcomes
     assert measured == ["sum mercer 10", "sum rival 10"]
-    assert (seen.memory, unseen.memory, unseen.rival_memory) == (0.5, None, None)
+    assert (outcome.memory, unseen.memory, unseen.rival_memory) == (0.5, None, None)
 
 
 def test_text_is_as_large_as_its_bytes() -> None:

@@ -22,10 +22,10 @@ def test_the_median_of_three_calls_counts_after_a_warm_up_on_the_first_file(
         return [7.0]
 
     monkeypatch.setitem(out_of_core.CONTENDERS, "counted", contender)
-    told = out_of_core._in_this_process("counted", tmp_path, threads=1)
+    result = out_of_core._in_this_process("counted", tmp_path, threads=1)
     assert read == [tmp_path / "part-0000.parquet", tmp_path, tmp_path, tmp_path]
-    assert told["seconds"] == 3.0
-    assert told["answer"] == [7.0]
+    assert result["seconds"] == 3.0
+    assert result["answer"] == [7.0]
 
 
 def test_peaks_of_both_processes_are_reported_without_a_first_call() -> None:

@@ -53,5 +53,5 @@ def test_missed_targets_are_named() -> None:
 
 def test_exceeded_limits_are_named() -> None:
     timings = (Timing("cold start", 0.2, 0.3), Timing("on two workers", 5.0, 4.0), Timing("reading", 3.0))
-    told = sentence([Report("startup", "1 × 1", "a machine", timings=timings)])
-    assert told.endswith("1 of 2 limits were met; exceeded: startup: on two workers.")
+    text = sentence([Report("startup", "1 × 1", "a machine", timings=timings)])
+    assert text.endswith("1 of 2 limits were met; exceeded: startup: on two workers.")

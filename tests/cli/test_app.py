@@ -61,8 +61,8 @@ def test_help_has_an_example(run: Run, command: str) -> None:
     ],
 )
 def test_shells_can_complete(run: Run, typed: str, offered: list[str]) -> None:
-    asked = {"_MERCER_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
-    assert run(prog_name="mercer", env=asked).stdout.split() == offered
+    variables = {"_MERCER_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    assert run(prog_name="mercer", env=variables).stdout.split() == offered
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["compare", "--help"], ["predict", "--help"]])
@@ -136,7 +136,7 @@ def shell(commands: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_exit_codes_of_the_real_program(model: Path) -> None:
     """All codes are tested in one shell, because each start of the program takes a second."""
     folder = model.parent
-    told = shell(
+    result = shell(
         """
         MERCER predict people.mercer people.csv -q | head -1; echo ${PIPESTATUS[0]}
         MERCER predict people.mercer people.csv -q > /dev/full; echo $?
@@ -144,16 +144,16 @@ def test_exit_codes_of_the_real_program(model: Path) -> None:
         """,
         folder,
     )
-    assert told.stdout.splitlines() == ['"prediction","probability[short]","probability[tall]"', "0", "3", "2"]
-    assert "Traceback" not in told.stderr
-    first, second = told.stderr.splitlines()
+    assert result.stdout.splitlines() == ['"prediction","probability[short]","probability[tall]"', "0", "3", "2"]
+    assert "Traceback" not in result.stderr
+    first, second = result.stderr.splitlines()
     assert first == "mercer: the output cannot be printed: no space left on device."
     assert "'no.mercer'" in second
 
 
 def test_closed_and_full_outputs_are_handled(model: Path) -> None:
     """Standard output and standard error may be closed, full, or without a reader."""
-    told = shell(
+    result = shell(
         """
         MERCER predict people.mercer people.csv -o a.csv -q >&-; echo $?
         MERCER predict people.mercer people.csv -o b.csv 2>&-; echo $?
@@ -164,8 +164,8 @@ def test_closed_and_full_outputs_are_handled(model: Path) -> None:
         """,
         model.parent,
     )
-    assert told.stdout.splitlines() == ["0", "0", "0", "3", "3", "141"]
-    assert told.stderr.splitlines() == ["mercer: the output cannot be printed: no space left on device."] * 2
+    assert result.stdout.splitlines() == ["0", "0", "0", "3", "3", "141"]
+    assert result.stderr.splitlines() == ["mercer: the output cannot be printed: no space left on device."] * 2
     assert (model.parent / "a.csv").read_text() == (model.parent / "b.csv").read_text()
 
 
@@ -191,15 +191,15 @@ def test_a_reader_that_stops_reading_is_not_an_error(model: Path) -> None:
     folder = model.parent
     people = (folder / "people.csv").read_text().splitlines(keepends=True)
     (folder / "many.csv").write_text(people[0] + "".join(people[1:]) * 200)
-    told = shell("MERCER predict people.mercer many.csv -q | head -1; echo ${PIPESTATUS[0]}", folder)
-    assert told.stdout.splitlines()[-1] == "141"
-    assert told.stderr == ""
+    result = shell("MERCER predict people.mercer many.csv -q | head -1; echo ${PIPESTATUS[0]}", folder)
+    assert result.stdout.splitlines()[-1] == "141"
+    assert result.stderr == ""
 
 
 def test_files_are_written_even_if_standard_output_is_closed(model: Path) -> None:
     """A closed pipe or a full disk affects only printed results."""
     folder = model.parent
-    told = shell(
+    result = shell(
         """
         for to in page saved; do echo old > $to; done
         compare="compare people.csv --target size --models NaiveBayes -q"
@@ -208,6 +208,6 @@ def test_files_are_written_even_if_standard_output_is_closed(model: Path) -> Non
         """,
         folder,
     )
-    assert told.stdout.splitlines() == ["141", "3"]
+    assert result.stdout.splitlines() == ["141", "3"]
     assert (folder / "page").read_text().startswith("<!")
     assert all((folder / name).stat().st_size > 100 for name in ("saved", "found", "full.md", "full.html"))

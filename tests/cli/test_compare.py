@@ -39,7 +39,7 @@ def test_a_file_is_compared(run: Run, people: Path) -> None:
 def test_problems_come_first_then_the_verdict_then_the_table(run: Run, tmp_path: Path) -> None:
     rows = [f"{i % 7},{'paid' if i % 3 else ''},{'yes' if i % 3 else 'no'}" for i in range(90)]
     (tmp_path / "orders.csv").write_text("\n".join(["amount,bill,bought", *rows]))
-    told = run("compare", tmp_path / "orders.csv", "--target", "bought", "--reference", *QUICK).stdout
+    result = run("compare", tmp_path / "orders.csv", "--target", "bought", "--reference", *QUICK).stdout
     marks = (
         "ERROR MRC103: Column 'bill'",
         "--drop bill",
@@ -48,7 +48,7 @@ def test_problems_come_first_then_the_verdict_then_the_table(run: Run, tmp_path:
         "90 rows × 2 columns",
         "(reference)",
     )
-    places = [told.index(mark) for mark in marks]
+    places = [result.index(mark) for mark in marks]
     assert places == sorted(places)
 
 
@@ -84,8 +84,8 @@ def test_the_best_model_accepts_the_original_table(run: Run, people: Path, tmp_p
         result = run("predict", saved, people, "-q")
         assert result.exit_code == 0
         right = [
-            truth.endswith(told.split(",")[0].strip('"'))
-            for truth, told in zip(people.read_text().splitlines()[1:], result.stdout.splitlines()[1:], strict=True)
+            truth.endswith(line.split(",")[0].strip('"'))
+            for truth, line in zip(people.read_text().splitlines()[1:], result.stdout.splitlines()[1:], strict=True)
         ]
         assert sum(right) > 70
 
@@ -180,19 +180,19 @@ def test_the_time_limit_covers_models_and_page_together(
 
     monkeypatch.setattr(mercer.NaiveBayes, "fit", slow)
     report = tmp_path / "report.html"
-    told = ["compare", "iris", "--models", "NaiveBayes", "--folds", "4", "--time-limit"]
+    arguments = ["compare", "iris", "--models", "NaiveBayes", "--folds", "4", "--time-limit"]
     # 40 s for four fits; the page fits it to all rows, and such models to the halves of them
-    enough = run(*told, "100", "--report", report)
+    enough = run(*arguments, "100", "--report", report)
     assert enough.exit_code == 0
     assert "the time limit was reached" not in report.read_text()
     seconds[0] = 0.0
-    short = run(*told, "52", "--report", report)
+    short = run(*arguments, "52", "--report", report)
     assert short.exit_code == 2
     assert "no model was done within 52 s: NaiveBayes (2 of 4 splits done; the others would take 20 s more)" in (
         short.stderr
     )
     seconds[0] = 0.0
-    assert run(*told, "52").exit_code == 0
+    assert run(*arguments, "52").exit_code == 0
 
 
 def test_sections_left_out_for_lack_of_time_are_named_on_the_page(

@@ -106,8 +106,8 @@ def test_columns_of_text_are_fitted(run: Run, tmp_path: Path) -> None:
     (path := tmp_path / "mails.csv").write_text("\n".join(["mail,label", *rows]))
     for name in ("MultinomialNB", "LogisticRegression"):
         assert run("fit", path, "--target", "label", "--model", name, "-o", tmp_path / "m", "-q").exit_code == 0
-        told = run("predict", tmp_path / "m", path, "-q").stdout.splitlines()[1:]
-        assert [row.split(",")[0].strip('"') for row in told] == [row.split(",")[1] for row in rows]
+        lines = run("predict", tmp_path / "m", path, "-q").stdout.splitlines()[1:]
+        assert [row.split(",")[0].strip('"') for row in lines] == [row.split(",")[1] for row in rows]
 
 
 def test_names_are_completed() -> None:
@@ -139,10 +139,10 @@ def test_rows_read_piece_by_piece_give_the_same_model(run: Run, people: Path, tm
     fit = ["fit", people, "--target", "size", "--model", name]
     fit += ["--set", "tol=1e-10"] * (name == "LogisticRegression")
     streamed, held = tmp_path / "streamed.mercer", tmp_path / "held.mercer"
-    told = run(*fit, "--stream", "-o", streamed)
-    assert told.exit_code == 0, told.output
-    assert "read in pieces (because of --stream)" in told.stderr
-    assert re.search(r"\d pass(es)? over", told.stderr)
+    result = run(*fit, "--stream", "-o", streamed)
+    assert result.exit_code == 0, result.output
+    assert "read in pieces (because of --stream)" in result.stderr
+    assert re.search(r"\d pass(es)? over", result.stderr)
     assert run(*fit, "--in-memory", "-o", held).exit_code == 0
     one, other = (run("predict", model, people, "-q").stdout.splitlines() for model in (streamed, held))
     for mine, theirs in zip(one[1:], other[1:], strict=True):
@@ -153,9 +153,9 @@ def test_a_file_larger_than_memory_is_streamed_with_a_note(
     run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mercer.cli._streaming.available_bytes", lambda: 100)
-    told = run("fit", people, "--target", "size", "--model", "NaiveBayes", "-o", tmp_path / "m")
-    assert told.exit_code == 0, told.output
-    assert "too much for the" in told.stderr
+    result = run("fit", people, "--target", "size", "--model", "NaiveBayes", "-o", tmp_path / "m")
+    assert result.exit_code == 0, result.output
+    assert "too much for the" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -171,17 +171,17 @@ def test_a_file_larger_than_memory_is_streamed_with_a_note(
 def test_options_incompatible_with_streaming_are_rejected(
     run: Run, people: Path, tmp_path: Path, options: list[str], sentence: str
 ) -> None:
-    told = run("fit", people, "--target", "size", "-o", tmp_path / "m", *options)
-    assert told.exit_code != 0
-    assert sentence in told.stderr
+    result = run("fit", people, "--target", "size", "-o", tmp_path / "m", *options)
+    assert result.exit_code != 0
+    assert sentence in result.stderr
     assert not (tmp_path / "m").exists()
 
 
 def test_a_checkpoint_is_removed_after_the_model_is_saved(run: Run, people: Path, tmp_path: Path) -> None:
     kept = ["--model", "NaiveBayes", "--checkpoint", tmp_path / "kept"]
-    told = run("fit", people, "--target", "size", *kept, "-o", tmp_path / "m")
-    assert told.exit_code == 0, told.output
-    assert "because of --checkpoint" in told.stderr
+    result = run("fit", people, "--target", "size", *kept, "-o", tmp_path / "m")
+    assert result.exit_code == 0, result.output
+    assert "because of --checkpoint" in result.stderr
     assert not (tmp_path / "kept").exists()
     assert (tmp_path / "m").exists()
 
@@ -203,6 +203,6 @@ def test_a_checkpoint_is_kept_until_the_model_is_saved(
 
 def test_files_matching_a_pattern_are_streamed(run: Run, people: Path, tmp_path: Path) -> None:
     pattern = people.with_name(f"{people.name[0]}??*{people.suffix}")
-    told = run("fit", pattern, "--target", "size", "--model", "NaiveBayes", "-o", tmp_path / "m")
-    assert told.exit_code == 0, told.output
-    assert "read in pieces (as always for patterns)" in told.stderr
+    result = run("fit", pattern, "--target", "size", "--model", "NaiveBayes", "-o", tmp_path / "m")
+    assert result.exit_code == 0, result.output
+    assert "read in pieces (as always for patterns)" in result.stderr

@@ -182,10 +182,10 @@ def test_a_mistake_is_answered_in_one_line(run: Run, folder: Path, command: str,
     before = {file.name for file in folder.iterdir()}
     result = run(*command.split())
     assert result.exit_code == 2, result.output
-    told = [line for line in result.stderr.splitlines() if line.startswith("mercer: ")]
-    assert len(told) == 1
-    assert sentence in told[0] if not sentence.startswith("mercer: ") else told[0].startswith(sentence)
-    assert result.stderr.splitlines()[-1] == told[0]
+    lines = [line for line in result.stderr.splitlines() if line.startswith("mercer: ")]
+    assert len(lines) == 1
+    assert sentence in lines[0] if not sentence.startswith("mercer: ") else lines[0].startswith(sentence)
+    assert result.stderr.splitlines()[-1] == lines[0]
     assert "Traceback" not in result.stderr
     assert {file.name for file in folder.iterdir()} == before
 

@@ -32,22 +32,22 @@ def split(people: Path) -> tuple[Path, Path]:
 
 class TestExplain:
     def test_likelihoods_of_naive_bayes(self, run: Run, model: Path) -> None:
-        told = run("explain", model).stdout
-        assert re.search(r"height +1\.\d+ ± 0\.\d+ +1\.\d+ ± 0\.\d+", told)
-        assert re.search(r"city +Jena +0\.\d+ +0\.\d+", told)
+        result = run("explain", model).stdout
+        assert re.search(r"height +1\.\d+ ± 0\.\d+ +1\.\d+ ± 0\.\d+", result)
+        assert re.search(r"city +Jena +0\.\d+ +0\.\d+", result)
         assert len(re.findall("^ +city", run("explain", model, "--most", 1).stdout, re.MULTILINE)) == 1
 
     def test_coefficients(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "size", "-o", tmp_path / "m", "-q")
-        told = run("explain", tmp_path / "m").stdout
-        assert re.search(r"height +\d\.\d+", told)
-        assert "Intercept: " in told
+        result = run("explain", tmp_path / "m").stdout
+        assert re.search(r"height +\d\.\d+", result)
+        assert "Intercept: " in result
 
     def test_contributions_of_columns_add_up(self, run: Run, model: Path, people: Path) -> None:
-        told = run("explain", model, 3, "--data", people).stdout
-        numbers = [float(number) for number in re.findall(r"[+-]\d+\.\d{4}", told)]
+        result = run("explain", model, 3, "--data", people).stdout
+        numbers = [float(number) for number in re.findall(r"[+-]\d+\.\d{4}", result)]
         assert sum(numbers[:-1]) == pytest.approx(numbers[-1], abs=3e-4)
-        share = float(re.search(r"tall: (0\.\d+|1\.0+)\)", told).group(1))  # type: ignore[union-attr]
+        share = float(re.search(r"tall: (0\.\d+|1\.0+)\)", result).group(1))  # type: ignore[union-attr]
         assert share == pytest.approx(1 / (1 + np.exp(-numbers[-1])), abs=2e-4)
 
     def test_a_row_as_json_is_the_row_of_a_table(self, run: Run, model: Path, people: Path) -> None:
@@ -58,38 +58,38 @@ class TestExplain:
         assert not written.stderr
 
     def test_columns_absent_from_json_are_missing(self, run: Run, model: Path, people: Path) -> None:
-        told = run("explain", model, '{"height": 1.9}')
-        assert "Not given, and so missing: 'city'." in told.stderr
-        assert run("explain", model, '{"height": 1.9, "city": null}').stdout == told.stdout
-        assert "city" not in told.stdout
+        result = run("explain", model, '{"height": 1.9}')
+        assert "Not given, and so missing: 'city'." in result.stderr
+        assert run("explain", model, '{"height": 1.9, "city": null}').stdout == result.stdout
+        assert "city" not in result.stdout
 
     def test_a_row_of_a_pipeline_as_json(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "size", "-o", tmp_path / "m", "-q")
-        told = run("explain", tmp_path / "m", '{"height": 1.9, "city": "Ulm"}')
-        assert re.search(r"height +1\.9 +\+\d", told.stdout)
+        result = run("explain", tmp_path / "m", '{"height": 1.9, "city": "Ulm"}')
+        assert re.search(r"height +1\.9 +\+\d", result.stdout)
 
     def test_conformal_intervals_do_not_change_the_explanation(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "id", "--model", "Ridge", "--conformal", "0.9", "-o", tmp_path / "m", "-q")
-        told = run("explain", tmp_path / "m", '{"height": 1.9, "city": "Ulm", "size": "tall"}')
-        assert told.exit_code == 0, told.output
-        assert "What adds to the prediction" in told.stdout
+        result = run("explain", tmp_path / "m", '{"height": 1.9, "city": "Ulm", "size": "tall"}')
+        assert result.exit_code == 0, result.output
+        assert "What adds to the prediction" in result.stdout
 
     def test_a_calibrated_model(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "size", "--calibrate", "platt", "-o", tmp_path / "m", "-q")
-        told = run("explain", tmp_path / "m", 0, "--data", people)
-        total = float(re.search(r"all together\) +([+-][\d.]+)", told.stdout)[1])
+        result = run("explain", tmp_path / "m", 0, "--data", people)
+        total = float(re.search(r"all together\) +([+-][\d.]+)", result.stdout)[1])
         predicted = run("predict", tmp_path / "m", people, "-q").stdout.splitlines()[1].split(",")[-1]
-        assert f"tall: {float(predicted):.4f})" in told.stdout
+        assert f"tall: {float(predicted):.4f})" in result.stdout
         assert 1 / (1 + np.exp(-total)) == pytest.approx(float(predicted), abs=1e-4)
 
     def test_a_model_that_decides_by_costs(self, run: Run, tmp_path: Path) -> None:
         rows = np.arange(6.0)[:, None]
         decides = mercer.Decision(mercer.GaussianNB().fit(rows, [0, 0, 0, 1, 1, 1]), priors={0: 0.2, 1: 0.8})
         mercer.save(decides, tmp_path / "m")
-        told = run("explain", tmp_path / "m", '{"x0": 2}')
-        assert told.exit_code == 0, told.output
-        assert "Contributions are computed before costs and priors, the prediction after them." in told.stderr
-        assert "What adds to the log odds" in told.stdout
+        result = run("explain", tmp_path / "m", '{"x0": 2}')
+        assert result.exit_code == 0, result.output
+        assert "Contributions are computed before costs and priors, the prediction after them." in result.stderr
+        assert "What adds to the log odds" in result.stdout
 
     @pytest.mark.filterwarnings("always::mercer._errors.UnseenCategoryWarning")
     def test_a_model_of_a_formula_and_a_warning_printed_once(self, run: Run, people: Path, tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ class TestExplain:
         model = make_pipeline(features, mercer.Ridge()).fit(frame, frame["id"].to_numpy())
         mercer.save(model, tmp_path / "m")
         assert run("predict", tmp_path / "m", people, "-q").stdout.count("\n") == 81
-        told = run("explain", tmp_path / "m", '{"height": 1.9, "size": "huge"}')
-        assert told.stderr.count("'huge', which did not occur in the fit") == 1
-        assert "scale(height)" in told.stdout
+        result = run("explain", tmp_path / "m", '{"height": 1.9, "size": "huge"}')
+        assert result.stderr.count("'huge', which did not occur in the fit") == 1
+        assert "scale(height)" in result.stdout
 
     def test_a_kernel_machine_has_drivers_and_shapley_values(self, run: Run, people: Path, tmp_path: Path) -> None:
         run("fit", people, "--target", "size", "--model", "SVC", "-o", tmp_path / "m", "-q")
@@ -110,9 +110,9 @@ class TestExplain:
         assert "drawn column by column from the model card" in learnt
         ranked = run("explain", tmp_path / "m", "--data", people).stdout
         assert re.search(r"height +higher values make tall more likely", ranked)
-        told = run("explain", tmp_path / "m", 3, "--data", people).stdout
-        assert "Contributions are Shapley values" in told
-        adds = [float(text) for text in re.findall(r" ([+-]\d+\.\d{4})", told)]
+        result = run("explain", tmp_path / "m", 3, "--data", people).stdout
+        assert "Contributions are Shapley values" in result
+        adds = [float(text) for text in re.findall(r" ([+-]\d+\.\d{4})", result)]
         assert sum(adds[:-1]) == pytest.approx(adds[-1], abs=1e-3)
 
     def test_without_a_card_the_table_of_the_row_is_the_background(
@@ -121,17 +121,17 @@ class TestExplain:
         frame = read_table(people).select(["height"])
         mercer.save(mercer.SVC().fit(frame, read_table(people)["size"].to_numpy()), tmp_path / "m")
         assert "Shapley values" in run("explain", tmp_path / "m", 3, "--data", people).stdout
-        told = run("explain", tmp_path / "m", '{"height": 1.9}')
-        assert told.exit_code == 2
-        assert "no model card to draw usual rows from" in told.stderr
+        result = run("explain", tmp_path / "m", '{"height": 1.9}')
+        assert result.exit_code == 2
+        assert "no model card to draw usual rows from" in result.stderr
         assert "SVC has neither coefficients nor tables of its columns" in run("explain", tmp_path / "m").stderr
 
 
 def test_describe(run: Run, model: Path) -> None:
-    told = run("describe", model).stdout
-    assert "Classes: 'short', 'tall'" in told
-    assert "height  number" in told
-    assert f"written by mercer {mercer.__version__}" in told
+    result = run("describe", model).stdout
+    assert "Classes: 'short', 'tall'" in result
+    assert "height  number" in result
+    assert f"written by mercer {mercer.__version__}" in result
 
 
 class TestMerge:
@@ -249,10 +249,10 @@ def test_outliers_are_found_in_the_common_columns(run: Run, people: Path) -> Non
         "".join(f"{line},{'more' if k == 0 else k}\n" for k, line in enumerate(people.read_text().splitlines()))
     )
     people.write_text("".join(f"{line.rpartition(',')[0]}\n" for line in people.read_text().splitlines()))
-    told = run("outliers", people, "--usual", usual, "--drop", "id", "--kind", "city=category", "--keep", "id")
-    assert told.exit_code == 0, told.output
-    assert "Columns left out because only one of the tables has them: 'size', 'more'." in told.stderr
-    assert len(told.stdout.split()) > 80
+    result = run("outliers", people, "--usual", usual, "--drop", "id", "--kind", "city=category", "--keep", "id")
+    assert result.exit_code == 0, result.output
+    assert "Columns left out because only one of the tables has them: 'size', 'more'." in result.stderr
+    assert len(result.stdout.split()) > 80
     dropped = run(
         "outliers", usual, "--usual", usual, "--drop", "more", "--drop", "id", "--kind", "size=category", "-q"
     )
@@ -266,10 +266,10 @@ def test_a_column_of_lists_can_be_dropped(run: Run, tmp_path: Path) -> None:
     table = pa.table({"l": [[1, 2]] * 40, "x": np.arange(40.0), "y": ["a", "b"] * 20})
     parquet.write_table(table, tmp_path / "a.parquet")
     fit = ("fit", tmp_path / "a.parquet", "--target", "y", "--model", "NaiveBayes", "-o", tmp_path / "m", "-q")
-    told = run(*fit)
-    assert told.exit_code == 2
-    assert "Column 'l' has the type list" in told.stderr
-    assert "leave it out (on the command line with --drop)." in told.stderr
+    result = run(*fit)
+    assert result.exit_code == 2
+    assert "Column 'l' has the type list" in result.stderr
+    assert "leave it out (on the command line with --drop)." in result.stderr
     assert run(*fit, "--drop", "l").exit_code == 0
 
 
@@ -282,8 +282,8 @@ def test_serve(model: Path) -> None:
         assert _answer(f"{address}health") == 200
     finally:
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
-    assert (process.returncode, told) == (0, "Stopped.\n")
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "Stopped.\n")
 
 
 def _answer(address: str) -> int:

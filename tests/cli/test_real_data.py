@@ -38,7 +38,7 @@ def test_counts_and_intervals_of_real_data(run: Run, real_data: Callable[[str], 
     options = ["--target", "-1", "--model", "PoissonRegressor", "--conformal", "0.9"]
     assert run("fit", data, *options, "-o", saved, "-q").exit_code == 0
     assert run("predict", saved, data, "--intervals", "-o", out, "-q").exit_code == 0
-    told, rings = read_table(out), read_table(data).columns[-1].to_pylist()
-    bounds = zip(rings, told["lower"].to_pylist(), told["upper"].to_pylist(), strict=True)
+    predicted, rings = read_table(out), read_table(data).columns[-1].to_pylist()
+    bounds = zip(rings, predicted["lower"].to_pylist(), predicted["upper"].to_pylist(), strict=True)
     inside = sum(lower <= value <= upper for value, lower, upper in bounds)
     assert inside / len(rings) == pytest.approx(0.9, abs=0.03)

@@ -60,9 +60,9 @@ def comparison(
 
 
 def codes(found: Comparison) -> set[str]:
-    told = check_assumptions(found)
-    assert not told.undone
-    return {finding.code for finding in told.findings}
+    report = check_assumptions(found)
+    assert not report.undone
+    return {finding.code for finding in report.findings}
 
 
 def plain(n: int = N, **columns: Any) -> pd.DataFrame:
@@ -105,10 +105,10 @@ def residuals(growing: bool) -> Comparison:
 
 
 def fit(**attributes: Any) -> Comparison:
-    told = Fit()
+    result = Fit()
     for name, value in attributes.items():
-        setattr(told, name, value)
-    return comparison(plain(), classes(), fitted=told)
+        setattr(result, name, value)
+    return comparison(plain(), classes(), fitted=result)
 
 
 def definite(holds: bool) -> Comparison:
@@ -294,15 +294,15 @@ def test_a_check_that_fails_is_listed_and_the_others_continue() -> None:
 
 def test_constants_and_identifiers_are_distinguished() -> None:
     keys = [f"k{j:05d}" for j in np.random.default_rng(0).permutation(N)]
-    told = check_assumptions(calm(key=keys, c=np.ones(N), d=["same"] * N)).findings
-    (finding,) = [each for each in told if each.code == "MRC105"]
+    findings = check_assumptions(calm(key=keys, c=np.ones(N), d=["same"] * N)).findings
+    (finding,) = [each for each in findings if each.code == "MRC105"]
     assert finding.sentence == "key is an identifier; c and d are constant; they are not used."
     assert finding.columns == ("key", "c", "d")
 
 
 def test_findings_name_the_columns() -> None:
-    told = check_assumptions(calm(copy=2 * plain()["a"] + 1)).findings
-    collinear = next(finding for finding in told if finding.code == "MRC202")
+    findings = check_assumptions(calm(copy=2 * plain()["a"] + 1)).findings
+    collinear = next(finding for finding in findings if finding.code == "MRC202")
     assert set(collinear.columns) == {"a", "copy"}
     assert "without bound" in collinear.sentence
 
@@ -313,8 +313,8 @@ def test_counts_are_set_against_the_distribution_of_their_model() -> None:
         fitted = Fit()
         fitted.family_ = NegativeBinomial(r)  # type: ignore[attr-defined]
         (entry,) = counts(0.5).entries
-        told = check_assumptions(replace(counts(0.5), entries=(replace(entry, fitted=fitted),))).findings
-        spread = [finding.sentence for finding in told if finding.code == "MRC203"]
+        findings = check_assumptions(replace(counts(0.5), entries=(replace(entry, fitted=fitted),))).findings
+        spread = [finding.sentence for finding in findings if finding.code == "MRC203"]
         assert [name in sentence for sentence in spread] == [True] * bool(name)
 
 
@@ -332,8 +332,8 @@ def test_separation_of_many_classes_is_not_searched_in_many_columns() -> None:
     """The linear programme has a coefficient for each column and class: 165 columns of six classes took minutes."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(60, 50))).rename(columns=lambda j: f"x{j}")
-    told = check_assumptions(comparison(X, np.array(list("abcdef"))[np.arange(60) % 6]))
-    assert any("50 features for each of 6 classes" in reason for reason in told.undone)
+    report = check_assumptions(comparison(X, np.array(list("abcdef"))[np.arange(60) % 6]))
+    assert any("50 features for each of 6 classes" in reason for reason in report.undone)
     assert not check_assumptions(comparison(X, np.array(list("ab"))[np.arange(60) % 2])).undone
 
 

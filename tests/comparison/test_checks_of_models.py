@@ -34,9 +34,9 @@ def found_in(rows: Any, target: Any, model: Any, **options: Any) -> dict[str, st
     """Codes of what is found in a comparison with this model, and its sentences."""
     comparison = compare(rows, target, models={"model": model}, cv=2, **options)
     assert not comparison.entries[0].failed, comparison.entries[0].notes
-    told = check_assumptions(comparison)
-    assert not told.undone
-    return {finding.code: finding.sentence for finding in told.findings}
+    report = check_assumptions(comparison)
+    assert not report.undone
+    return {finding.code: finding.sentence for finding in report.findings}
 
 
 def path(strengths: list[float]) -> Any:
@@ -78,16 +78,16 @@ CASES: dict[str, tuple[Case, Case]] = {
 @pytest.mark.parametrize("code", CASES)
 def test_a_fitted_model_is_distinguished_from_one_without_the_problem(code: str) -> None:
     fires, silent = CASES[code]
-    told = fires()
-    assert told[code].startswith(("model ", "The kernel of model", "The bandwidth that model"))
+    result = fires()
+    assert result[code].startswith(("model ", "The kernel of model", "The bandwidth that model"))
     assert code not in silent()
 
 
 def test_a_smoother_whose_neighbours_are_wrong_takes_the_widest_window() -> None:
-    told = found_in(
+    result = found_in(
         np.arange(80.0)[:, None], np.tile([-1.0, 1.0], 40) + 1e-6 * NOISE[:, 0], NadarayaWatson(), **NUMBERS
     )
-    assert "is the widest of those it tried" in told["MRC303"]
+    assert "is the widest of those it tried" in result["MRC303"]
 
 
 def test_penalties_chosen_by_the_model() -> None:

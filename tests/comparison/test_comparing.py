@@ -193,8 +193,8 @@ def test_rows_that_are_never_held_out_have_no_prediction() -> None:
 def test_copies_across_folds_are_counted() -> None:
     twice = np.repeat(X[:20] + np.arange(20)[:, None] / 100, 2, axis=0)
     labels = np.repeat(np.arange(20) % 2, 2)
-    told = [note for note in compare(twice, labels, models=[GaussianNB()]).notes if "have memorised their" in note]
-    assert len(told) == 1
+    notes = [note for note in compare(twice, labels, models=[GaussianNB()]).notes if "have memorised their" in note]
+    assert len(notes) == 1
     grouped = compare(twice, labels, models=[GaussianNB()], groups=np.repeat(np.arange(20), 2))
     assert not any("have memorised their" in note for note in grouped.notes)
 

@@ -41,7 +41,7 @@ def test_known_crossings_are_found(
 
 
 def test_sizes_at_which_a_model_failed_are_not_among_those_compared() -> None:
-    """Ahead wherever both were fitted is no crossing, and nothing is said of sizes that nobody reached."""
+    """A model that is ahead wherever both were fitted does not cross the other at those sizes."""
     ahead = find_crossover(SIZES, column(math.nan, 0.4, 0.4), column(0.5, 0.3, 0.1))
     assert str(ahead) == "before 100"
     assert not ahead.found
@@ -55,7 +55,7 @@ def test_sizes_at_which_a_model_failed_are_not_among_those_compared() -> None:
         ((0.2, 0.2, 0.2), (0.1, math.inf, 0.1), 1000.0),  # behind at 100, by more than any other difference
         ((0.2, 0.2, 0.2), (0.3, 0.1, math.inf), math.inf),
         ((math.inf, 0.2, 0.2), (0.3, 0.3, 0.1), 100 * math.sqrt(10)),
-        ((math.inf, 0.2, 0.2), (math.inf, 0.1, 0.1), 100.0),  # at 10 nobody supports
+        ((math.inf, 0.2, 0.2), (math.inf, 0.1, 0.1), 100.0),  # at 10 no rows support it
     ],
 )
 def test_an_infinite_loss_counts_as_a_loss(first: tuple[float, ...], second: tuple[float, ...], size: float) -> None:

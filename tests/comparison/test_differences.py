@@ -34,10 +34,10 @@ def test_tiny_p_values_are_bounds_in_tables_and_numbers_elsewhere() -> None:
     found = compare(x, x[:, 0] + 1e-3 * x[:, 0] ** 2, models={"line": LinearRegression(), "mean": DummyRegressor()})
     (row,) = found.differences().written()
     assert row[5:7] == ["<0.0001", "<0.0001"]
-    (told,) = found.json()["differences"]
-    assert 0 <= told["p"] < 1e-4
-    assert json.loads(json.dumps(told))["p"] == told["p"]
+    (difference,) = found.json()["differences"]
+    assert 0 <= difference["p"] < 1e-4
+    assert json.loads(json.dumps(difference))["p"] == difference["p"]
     sorted_by = re.findall(
         r'data-v="([^"]+)"[^>]*>(?:<span>)?&lt;0.0001<', table_html(found.differences(), PageLimits())
     )
-    assert float(sorted_by[0]) == told["p"]
+    assert float(sorted_by[0]) == difference["p"]

@@ -84,7 +84,7 @@ def test_few_groups_have_fewer_folds_and_a_single_group_has_ordinary_folds(group
 
 
 def test_with_copies_of_rows_a_width_chosen_without_groups_is_too_narrow() -> None:
-    """A case has an effect of its own, which nobody can know of another: only the slow wave is to be learnt."""
+    """Each case has its own effect, which other cases do not show: only the slow wave can be learnt."""
     rng = np.random.default_rng(0)
     X = copied(rng, 1)
     y = np.sin(X[:, 0]) + rng.normal(size=GROUPS)[CASES]
@@ -100,8 +100,8 @@ def test_a_note_says_how_it_is_chosen() -> None:
     folds = InnerFolds(task_for(y, 200, "regression"), groups=CASES)
     invitation = select_suitable(Table.of(X), Question("regression", inner=folds.splitter))
     how = "Chosen within each training set by folds of whole groups, without the held-out rows"
-    told = "alpha of Ridge, alpha of LassoCV, bandwidth of NadarayaWatson, bandwidth of LocalLinear, C of SVR"
-    assert f"{how}: {told}, " in invitation.notes[-1]
+    searched = "alpha of Ridge, alpha of LassoCV, bandwidth of NadarayaWatson, bandwidth of LocalLinear, C of SVR"
+    assert f"{how}: {searched}, " in invitation.notes[-1]
     assert not any("loo" in repr(entrant.model) for entrant in invitation.entrants)
 
 

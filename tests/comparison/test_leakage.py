@@ -128,7 +128,7 @@ def test_honest_classes_that_are_far_apart_are_not_suspicious(load: Any) -> None
 
 
 def test_a_suspicious_accuracy_is_judged_by_the_errors_it_avoids() -> None:
-    """A rule of a product is no sum; of a rare class guessing has nearly the same accuracy."""
+    """A rule of a product is not a sum; of a rare class guessing has nearly the same accuracy."""
     rng = np.random.default_rng(2)
     x, z = rng.normal(size=(2, 4 * N))
     X, y = pd.DataFrame({"x": x, "z": z, "xz": x * z + 0.02 * rng.normal(size=4 * N)}), np.where(x * z > 0.1, "b", "a")

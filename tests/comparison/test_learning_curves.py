@@ -218,11 +218,11 @@ def test_ctrl_c_before_the_first_repeat_leaves_no_result(monkeypatch: pytest.Mon
 
 
 def test_progress_is_reported() -> None:
-    told: list[tuple[int, int, str]] = []
-    learning_curves(GaussianNB(), X, Y, sizes=[12, 60], repeats=2, progress=lambda *each: told.append(each))
-    assert [done for done, _, _ in told] == list(range(9))
-    assert told[-1] == (8, 8, "")
-    assert told[1][2] == "LogisticRegression"
+    calls: list[tuple[int, int, str]] = []
+    learning_curves(GaussianNB(), X, Y, sizes=[12, 60], repeats=2, progress=lambda *each: calls.append(each))
+    assert [done for done, _, _ in calls] == list(range(9))
+    assert calls[-1] == (8, 8, "")
+    assert calls[1][2] == "LogisticRegression"
 
 
 def test_default_sizes_grow_to_all_rows() -> None:
@@ -269,10 +269,10 @@ def test_an_infinite_log_loss_is_part_of_the_difference(curves: Any) -> None:
     """An infinite loss is part of the mean; a failed fit is not."""
     losses = curves.log_losses.copy()
     losses[0, -1, :2] = np.inf, np.nan
-    told = replace(curves, log_losses=losses)
-    assert told.difference("log_loss").mean == np.inf == told.frame()["log_loss"][2]
+    replaced = replace(curves, log_losses=losses)
+    assert replaced.difference("log_loss").mean == np.inf == replaced.frame()["log_loss"][2]
     losses[0, -1, 0] = np.nan
-    assert np.isfinite(told.difference("log_loss").low)
+    assert np.isfinite(replaced.difference("log_loss").low)
 
 
 def test_unknown_sizes_and_measures_are_named(curves: Any) -> None:

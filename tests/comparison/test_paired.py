@@ -38,9 +38,9 @@ def test_shared_rows_increase_the_p_value() -> None:
 def test_a_test_has_no_direction(scores: list[float], overlap: float) -> None:
     one = np.array(scores)
     other = one[::-1].copy()
-    there, back = difference_of(one, other, overlap), difference_of(other, one, overlap)
-    assert there.p == pytest.approx(back.p)
-    assert there.mean == pytest.approx(-back.mean)
+    forward, back = difference_of(one, other, overlap), difference_of(other, one, overlap)
+    assert forward.p == pytest.approx(back.p)
+    assert forward.mean == pytest.approx(-back.mean)
 
 
 def test_models_that_are_equal_but_for_rounding_are_equal() -> None:

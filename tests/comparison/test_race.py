@@ -114,8 +114,8 @@ def test_a_fit_that_exceeds_the_limit_is_stopped_and_noted() -> None:
     models = {"quick": Taking(1.0), "long": Overrun(30.0), "late": Taking(1.0)}
     comparison = compare(X, Y, models=models, cv=2, time_limit=20)
     assert comparison.names == ["quick"]
-    told = "long (cut short when the time was up), late (not begun)"
-    assert f"Left out to keep the time limit of 20 s: {told}." in comparison.notes
+    note = "long (cut short when the time was up), late (not begun)"
+    assert f"Left out to keep the time limit of 20 s: {note}." in comparison.notes
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
 

@@ -57,8 +57,8 @@ def test_an_untested_difference_is_not_reported_as_a_finding(five: Comparison) -
     endless = [
         replace(each, scores={**each.scores, "log_loss": np.array([0.3, np.inf, 0.2])}) for each in (best, worse)
     ]
-    told = replace(five, entries=tuple(endless)).sentences()
-    assert not any("Of the pair" in sentence for sentence in told)
+    sentences = replace(five, entries=tuple(endless)).sentences()
+    assert not any("Of the pair" in sentence for sentence in sentences)
     infinite = replace(reached(five, "nb", [0.4, np.inf, 0.3]), kind="generative", partner="lr")
     ahead = replace(five, entries=(replace(best, scores=reached(five, "", [0.2, 0.3, 0.25]).scores), infinite))
     assert "(log loss 0.250 against inf): there are enough rows" in ahead.sentences()[-1]

@@ -177,11 +177,11 @@ def test_unknown_kinds_of_damage_and_measures_are_named(result: Any) -> None:
 
 
 def test_progress_is_reported() -> None:
-    told: list[tuple[int, int, str]] = []
+    calls: list[tuple[int, int, str]] = []
     models = [GaussianNB(), LinearDiscriminantAnalysis()]
-    stress(models, X, Y, missing=[0], noise=[0], repeats=2, progress=lambda *each: told.append(each))
-    assert [done for done, _, _ in told] == list(range(5))
-    assert told[-1] == (4, 4, "")
+    stress(models, X, Y, missing=[0], noise=[0], repeats=2, progress=lambda *each: calls.append(each))
+    assert [done for done, _, _ in calls] == list(range(5))
+    assert calls[-1] == (4, 4, "")
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,13 @@ Y = np.array(["a", "b", "c"])[Y]
 class Spy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Model that records the number of rows of its fits, and is right if `right` is set."""
 
-    seen: ClassVar[list[int]] = []
+    rows_of_fits: ClassVar[list[int]] = []
 
     def __init__(self, right: bool = False) -> None:
         self.right = right
 
     def fit(self, X: Any, y: Any) -> Spy:
-        Spy.seen.append(len(X))
+        Spy.rows_of_fits.append(len(X))
         self.classes_ = np.unique(y)
         return self
 
@@ -39,11 +39,11 @@ class Spy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def test_tuned_chooses_by_inner_folds_and_refits() -> None:
-    Spy.seen = []
+    Spy.rows_of_fits = []
     x = np.tile([1.0, -1.0], 15)[:, None]
     tuned = Tuned(Spy(), "right", (False, True)).fit(x, np.where(x[:, 0] > 0, "b", "a"))
     assert tuned.best_value_ is True
-    assert Spy.seen == [20] * 6 + [30]
+    assert Spy.rows_of_fits == [20] * 6 + [30]
     assert tuned.classes_.tolist() == ["a", "b"]
     assert tuned.predict_proba(x)[0, 1] == 0.9
 

@@ -77,7 +77,7 @@ def test_a_simpler_model_must_keep_most_of_the_gain(five: Comparison) -> None:
     guess = replace(reached(five, "guess", [0.80, 0.90, 0.85]), kind="baseline")
     near = reached(five, "near", [0.22, 0.31, 0.28])
     far = reached(five, "far", [0.22, 0.45, 0.32])
-    # no difference is beyond chance in three splits, but this is no reason to recommend it
+    # no difference is beyond chance in three splits, but this is not a reason to recommend it
     erratic = reached(five, "erratic", [0.20, 9.0, 0.25])
     worse = reached(five, "worse", [0.40, 0.50, 0.4501])
     found = replace(five, entries=(best, near, far, worse, erratic, guess))
@@ -196,7 +196,7 @@ def test_scores_that_are_not_finite_recommend_nothing(five: Comparison) -> None:
 
 
 def test_models_that_were_not_finished_are_not_called_useless() -> None:
-    """A comparison in which only the baseline was done in time is no evidence about the columns."""
+    """A comparison in which only the baseline was done in time is not evidence about the columns."""
     guess = compare(X, Y, models={"guess": DummyClassifier()}, cv=3)
     late = replace(guess, unfinished=("bayes", "lr"))
     (sentence,) = late.sentences()
@@ -276,7 +276,7 @@ def test_a_model_with_impossible_predictions_is_replaced_by_a_close_one() -> Non
         "below has the best score (RMSE 0.210 against 0.400), but its prediction is impossible for 3 of the held-out "
         "rows; of the models near it this is the simplest, and all of its predictions are possible."
     )
-    # no difference from an erratic model is beyond chance, but this is no reason to prefer it
+    # no difference from an erratic model is beyond chance, but this is not a reason to prefer it
     erratic = amounts("erratic", [0.21, 0.90, 0.35])
     few = [(train, np.repeat(test, 10)) for train, test in found.splits]
     for splits in (found.splits, few):

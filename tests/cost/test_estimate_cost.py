@@ -163,7 +163,9 @@ def test_frequencies_are_drawn_and_take_no_decomposition() -> None:
     X, M = rows(30_000), 1000.0
     uniform, fourier = Nystroem(n_components=1000), RandomFourierFeatures(n_components=1000)
     for model in (KernelRidge(kernel="rbf"), GLM(kernel="rbf"), SVC(), KernelRidge("loo", kernel="rbf")):
-        landmarks, drawn = (work_of(clone(model).set_params(approximate=asked), X) for asked in (uniform, fourier))
+        landmarks, drawn = (
+            work_of(clone(model).set_params(approximate=transformer), X) for transformer in (uniform, fourier)
+        )
         assert landmarks.flops - drawn.flops == pytest.approx(LANDMARK_DECOMPOSITIONS * M**3)
 
 

@@ -30,5 +30,5 @@ def test_words_are_not_taken_for_numbers(values: list[str]) -> None:
 
 def test_declared_columns_are_not_inferred(tmp_path: Any) -> None:
     (path := tmp_path / "a.csv").write_text("x\n" + "\n".join([*map(str, range(30)), "foo"]))
-    told = open_rows(path, Reading(held={"x": "category"})).table()
-    assert not any("numbers" in note for note in Schema.infer(told)["x"].notes)
+    table = open_rows(path, Reading(held={"x": "category"})).table()
+    assert not any("numbers" in note for note in Schema.infer(table)["x"].notes)

@@ -306,8 +306,8 @@ def test_frames_of_all_libraries_give_the_same_schema_of_horse_colic(real_data: 
         pd.read_csv(path, header=None, na_values="?"),
         pl.read_csv(path, has_header=False, null_values="?", infer_schema_length=None),
     ]
-    seen = [[(column.kind, column.levels) for column in Schema.infer(frame)] for frame in frames]
-    assert seen[0] == seen[1] == seen[2]
+    schemas = [[(column.kind, column.levels) for column in Schema.infer(frame)] for frame in frames]
+    assert schemas[0] == schemas[1] == schemas[2]
 
 
 def test_numbers_of_groups_are_identifiers_by_their_order_or_name() -> None:

@@ -55,8 +55,8 @@ def test_values_that_a_format_cannot_store_are_named() -> None:
 
 
 def test_several_columns_are_written() -> None:
-    told = {"prediction": np.array(["x", None], dtype=object), "p": np.array([0.5, 1.0])}
-    assert append_columns(PARTS[0], ["n"], told).to_pydict() == {
+    predictions = {"prediction": np.array(["x", None], dtype=object), "p": np.array([0.5, 1.0])}
+    assert append_columns(PARTS[0], ["n"], predictions).to_pydict() == {
         "n": [1, 2],
         "prediction": ["x", None],
         "p": [0.5, 1.0],

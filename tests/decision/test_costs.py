@@ -107,9 +107,9 @@ def test_the_range_around_a_probability_has_its_cheapest_action(prices, p):
     assert found[0].low == 0
     assert found[-1].high == 1
     assert all(a.high == b.low for a, b in pairwise(found))
-    (here,) = [each for each in found if each.low < p <= each.high]
+    (cheapest,) = [each for each in found if each.low < p <= each.high]
     expected = (1 - p) * values[0] + p * values[1]
-    assert expected[here.action] <= expected.min() + 1e-9
+    assert expected[cheapest.action] <= expected.min() + 1e-9
 
 
 @settings(max_examples=30)

@@ -140,10 +140,10 @@ def test_training_priors_are_found_inside_wrappers():
     logistic = ScikitLogistic().fit(X, y)
     with pytest.raises(PriorError, match=r"LogisticRegression has no class priors.*trained_priors"):
         Decision(logistic, priors=EVEN).predict(X)
-    asked = Decision(logistic, priors=EVEN, trained_priors=dict(zip(LABELS, shares, strict=True)))
-    np.testing.assert_allclose(find_trained_priors(logistic, asked.trained_priors), shares)
+    decision = Decision(logistic, priors=EVEN, trained_priors=dict(zip(LABELS, shares, strict=True)))
+    np.testing.assert_allclose(find_trained_priors(logistic, decision.trained_priors), shares)
     fitted = Decision(ScikitLogistic(), priors=EVEN).fit(X, y)
-    np.testing.assert_array_equal(fitted.predict_proba(X), asked.predict_proba(X))
+    np.testing.assert_array_equal(fitted.predict_proba(X), decision.predict_proba(X))
     for model in (ScikitLogistic(class_weight="balanced"), Calibrated(ScikitLogistic(class_weight="balanced"))):
         for inside in (model, make_pipeline(StandardScaler(), model)):
             balanced = Decision(inside, priors=EVEN).fit(X, y)

@@ -64,9 +64,9 @@ def test_padding_is_never_the_nearest_point(kernel: SmoothingKernel) -> None:
     """A query on the way to it is as far from all points as one on the other side, and means are of points."""
     sums = KernelSums(kernel, np.array([[0.0, 0.0], [1.0, 1.0]]))
     for away in (1e100, 6e152, 1e153):
-        there, opposite = sums.log_sums(np.array([[away, away], [-away, -away]]))
-        assert there == pytest.approx(opposite, rel=1e-12)
-        assert np.isfinite(there)
+        far, opposite = sums.log_sums(np.array([[away, away], [-away, -away]]))
+        assert far == pytest.approx(opposite, rel=1e-12)
+        assert np.isfinite(far)
         assert sums.means(np.full((1, 2), away), np.array([[3.0], [3.0]])) == pytest.approx(3.0)
     S, T, _ = sums.local_moments(np.full((1, 2), 0.5), np.ones((2, 1)))
     assert np.isfinite(S).all()

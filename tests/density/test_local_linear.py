@@ -59,14 +59,14 @@ def test_slopes_are_in_units_of_the_columns() -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     Y = np.column_stack([np.sin(X[:, 0]), X[:, 0] * X[:, 1]])
     scale = np.array([1000.0, 0.01])
-    here = LocalLinear(bandwidth=[0.5, 0.8]).fit(X, Y)
-    there = LocalLinear(bandwidth=[0.5, 0.8] * scale).fit(X * scale, Y)
+    original = LocalLinear(bandwidth=[0.5, 0.8]).fit(X, Y)
+    scaled = LocalLinear(bandwidth=[0.5, 0.8] * scale).fit(X * scale, Y)
     matrix = LocalLinear(bandwidth=np.diag([0.25, 0.64])).fit(X, Y)
-    assert here.coef(X).shape == (60, 2, 2)
-    assert_allclose(there.coef(X * scale), here.coef(X) / scale, rtol=1e-8)
-    assert_allclose(matrix.coef(X), here.coef(X), rtol=1e-8)
-    assert_allclose(here.coef(X)[:, 0], LocalLinear(bandwidth=[0.5, 0.8]).fit(X, Y[:, 0]).coef(X))
-    assert here.coef(np.zeros((1, 2)))[0, 0, 0] == pytest.approx(1.0, abs=0.2)  # of sin at 0
+    assert original.coef(X).shape == (60, 2, 2)
+    assert_allclose(scaled.coef(X * scale), original.coef(X) / scale, rtol=1e-8)
+    assert_allclose(matrix.coef(X), original.coef(X), rtol=1e-8)
+    assert_allclose(original.coef(X)[:, 0], LocalLinear(bandwidth=[0.5, 0.8]).fit(X, Y[:, 0]).coef(X))
+    assert original.coef(np.zeros((1, 2)))[0, 0, 0] == pytest.approx(1.0, abs=0.2)  # of sin at 0
 
 
 def test_with_too_few_rows_in_reach_the_prediction_is_their_mean() -> None:

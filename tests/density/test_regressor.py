@@ -98,9 +98,9 @@ def test_leave_one_out_predictions_agree_with_refits(model: Any, weighted: bool)
 @pytest.mark.parametrize(("scale", "shift"), [(1e-6, 0.0), (1e6, -3.0), (7.0, 10.0)])
 def test_units_do_not_matter(model: Any, scale: float, shift: float) -> None:
     X, y = draw(30)
-    here, there = model().fit(X, y), model().fit(X * scale + shift, -3 * y + 1)
-    assert_allclose(there.bandwidth_.value, scale * here.bandwidth_.value, rtol=1e-2)
-    assert_allclose(there.predict(X * scale + shift), -3 * here.predict(X) + 1, rtol=1e-3, atol=1e-3)
+    original, moved = model().fit(X, y), model().fit(X * scale + shift, -3 * y + 1)
+    assert_allclose(moved.bandwidth_.value, scale * original.bandwidth_.value, rtol=1e-2)
+    assert_allclose(moved.predict(X * scale + shift), -3 * original.predict(X) + 1, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("model", BOTH)
@@ -349,11 +349,11 @@ def test_weights_and_intervals_of_tensors_are_tensors(smoother: Any, outputs: in
     torch = pytest.importorskip("torch")
     X, y = draw(outputs=outputs)
     model = smoother(bandwidth=0.6).fit(X, y)
-    plain, there = model.predict_interval(X[:7]), model.predict_interval(torch.as_tensor(X[:7]))
+    plain, tensor = model.predict_interval(X[:7]), model.predict_interval(torch.as_tensor(X[:7]))
     for name in ("mean", "lower", "upper"):
-        assert isinstance(getattr(there, name), torch.Tensor)
-        assert_allclose(getattr(there, name), getattr(plain, name), rtol=1e-9)
-    assert_allclose(there.frame(), plain.frame())
+        assert isinstance(getattr(tensor, name), torch.Tensor)
+        assert_allclose(getattr(tensor, name), getattr(plain, name), rtol=1e-9)
+    assert_allclose(tensor.frame(), plain.frame())
     assert model.predict_interval(torch.as_tensor(X[:7]).float()).mean.dtype == torch.float32
     weights = model.weights(torch.as_tensor(X[:7]))
     assert isinstance(weights, torch.Tensor)

@@ -102,10 +102,10 @@ def test_any_number_of_workers_gives_identical_results_that_agree_with_threads()
         with cluster_of(workers, processes=False) as cluster, Client(cluster) as client, engine(client):
             answers.append(moments(source))
     assert pickle.dumps(answers[0]) == pickle.dumps(answers[1]) == pickle.dumps(answers[2])
-    here = moments(source)
-    np.testing.assert_array_equal(answers[0].rows, here.rows)
-    np.testing.assert_allclose(answers[0].mean, here.mean, rtol=1e-12)
-    np.testing.assert_allclose(answers[0].covariance, here.covariance, rtol=1e-12)
+    local = moments(source)
+    np.testing.assert_array_equal(answers[0].rows, local.rows)
+    np.testing.assert_allclose(answers[0].mean, local.mean, rtol=1e-12)
+    np.testing.assert_allclose(answers[0].covariance, local.covariance, rtol=1e-12)
 
 
 def run_pass(cluster: engine_on_dask.Dask, summarise: Any, source: Source, run: Run) -> Any:
@@ -287,9 +287,9 @@ def threads(chunk: Chunk) -> set[int]:
 def kill_first(flag: Path, number: int, skipped: list[str]) -> None:
     """Kill the worker that is the first to read that piece for the second time."""
     if number == 7:
-        seen = len(list(flag.iterdir()))
-        (flag / str(seen)).touch()
-        if seen == 1:
+        calls = len(list(flag.iterdir()))
+        (flag / str(calls)).touch()
+        if calls == 1:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -322,14 +322,14 @@ def kill(number: int, skipped: list[str]) -> None:
 
 def test_an_error_of_a_worker_is_raised_unchanged(processes: Client) -> None:
     source = Making(10, fail)
-    with engine(processes), pytest.raises(DataError, match="number 3 is no good"):
+    with engine(processes), pytest.raises(DataError, match="number 3 is not valid"):
         fold(column_sums, source, operator.add)
     assert source.closed
 
 
 def fail(number: int, skipped: list[str]) -> None:
     if number == 3:
-        raise DataError("number 3 is no good")
+        raise DataError("number 3 is not valid")
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def test_p_values_are_ranks_and_reproducible() -> None:
 
 def test_rows_are_compared_with_usual_ones() -> None:
     usual = mixed(600).drop(index=17)
-    asked = mixed()[10:30]
-    found = unusual_rows(Table.of(asked), reference=Table.of(usual), fdr=0.1)
+    rows = mixed()[10:30]
+    found = unusual_rows(Table.of(rows), reference=Table.of(usual), fdr=0.1)
     assert found.rows[0] == 7
     assert found.flagged.tolist() == [True] + [False] * 19
     assert "10%" in found.description

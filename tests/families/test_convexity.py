@@ -70,8 +70,8 @@ def finite_on_an_interval(response: Response, y: np.ndarray) -> bool:
 )
 def test_convexity_is_declared_if_no_second_derivative_is_negative(family, y, name):
     response = Response(family, link_from(name, family))
-    seen = curvatures(response, y)
-    convex = bool((seen >= -1e-9).all()) and finite_on_an_interval(response, y)
+    observed = curvatures(response, y)
+    convex = bool((observed >= -1e-9).all()) and finite_on_an_interval(response, y)
     assert response.is_convex == convex
 
 

@@ -56,8 +56,8 @@ def test_groups_without_observations_have_nan_parameters(family: f.Family, param
     if family.statistic == "levels":
         pytest.skip("levels are known once they are seen")
     rows = family.sample(parameters, 50, np.random.default_rng(5))[:, 0].astype(float)
-    seen = statistic_for(family, groups=2, columns=rows.shape[-1]).update(rows, np.zeros(50, dtype=np.int32))
+    statistic = statistic_for(family, groups=2, columns=rows.shape[-1]).update(rows, np.zeros(50, dtype=np.int32))
     for prior in (None, f.Prior(0.0, parameters)):
-        found = family.fit(seen, prior)[0]
+        found = family.fit(statistic, prior)[0]
         assert np.isfinite(found[0]).all()
         assert np.isnan(found[1]).all()

@@ -39,12 +39,12 @@ def test_the_curves_are_derivatives_of_each_other(name: str, curve: str, mean: f
     link = ALL[name]
     eta = link.forward(np.array([mean]))
     step = 1e-6 * np.maximum(np.abs(eta), 1e-3)
-    low, here, high = (getattr(link, curve)(eta + side * step) for side in (-1, 0, 1))
-    size = 1e-6 + np.abs(here.value) * 1e-9 / step
+    low, middle, high = (getattr(link, curve)(eta + side * step) for side in (-1, 0, 1))
+    size = 1e-6 + np.abs(middle.value) * 1e-9 / step
     for order in (0, 1):
         slope = (high[order] - low[order]) / (2 * step)
-        scale = size * (1 + np.abs(here[order]) / step * 1e-4)
-        np.testing.assert_allclose(here[order + 1], slope, rtol=2e-4, atol=float(scale[0]))
+        scale = size * (1 + np.abs(middle[order]) / step * 1e-4)
+        np.testing.assert_allclose(middle[order + 1], slope, rtol=2e-4, atol=float(scale[0]))
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -28,9 +28,9 @@ def test_missing_entries_leave_the_marginal_of_the_others() -> None:
     density = NORMAL.log_density(x[:, None], parameters)
     assert density.shape == (40, 2)
     for i, k in np.ndindex(40, 2):
-        seen = ~np.isnan(x[i])
-        mean, covariance = parameters.mean[k, seen], parameters.covariance[k][np.ix_(seen, seen)]
-        expected = stats.multivariate_normal(mean, covariance).logpdf(x[i, seen]) if seen.any() else 0.0
+        observed = ~np.isnan(x[i])
+        mean, covariance = parameters.mean[k, observed], parameters.covariance[k][np.ix_(observed, observed)]
+        expected = stats.multivariate_normal(mean, covariance).logpdf(x[i, observed]) if observed.any() else 0.0
         assert density[i, k] == pytest.approx(expected, rel=1e-11, abs=1e-12)
 
 

@@ -106,13 +106,13 @@ def test_loss_slopes_and_probabilities_of_tensors_agree_with_arrays(reference: i
     rng = np.random.default_rng(0)
     response = f.SoftmaxResponse(4, reference)
     codes, eta, weight = rng.integers(0, 4, 20), rng.normal(size=(20, response.columns)), rng.random(20)
-    there = [torch.as_tensor(part) for part in (codes, eta, weight)]
+    tensors = [torch.as_tensor(part) for part in (codes, eta, weight)]
     loss, slopes = response.slopes(codes, eta.copy(), weight)
-    found = response.slopes(there[0], there[1].clone(), there[2])
+    found = response.slopes(tensors[0], tensors[1].clone(), tensors[2])
     assert found[0] == pytest.approx(loss, rel=1e-12)
-    assert response.loss(there[0], there[1].clone(), there[2]) == pytest.approx(loss, rel=1e-12)
+    assert response.loss(tensors[0], tensors[1].clone(), tensors[2]) == pytest.approx(loss, rel=1e-12)
     np.testing.assert_allclose(found[1].numpy(), slopes, rtol=1e-10, atol=1e-14)
-    np.testing.assert_allclose(response.probabilities(there[1]).numpy(), response.probabilities(eta), rtol=1e-12)
+    np.testing.assert_allclose(response.probabilities(tensors[1]).numpy(), response.probabilities(eta), rtol=1e-12)
     np.testing.assert_allclose(
-        response.log_probabilities(there[1]).numpy(), response.log_probabilities(eta), rtol=1e-12
+        response.log_probabilities(tensors[1]).numpy(), response.log_probabilities(eta), rtol=1e-12
     )

@@ -357,12 +357,12 @@ def comparable(subject: Subject, y: Any, weight: Any) -> tuple[str, ...]:
     Of a class without weight only the shares: its coefficients go to −∞, and the directions that tell it from others
     are any.
     """
-    asked = set(SMOOTH) - set(subject.not_compared)
+    methods = set(SMOOTH) - set(subject.not_compared)
     if subject.learns != "classes":
-        asked.add("predict")
+        methods.add("predict")
     elif weight is not None and len(np.unique(y[weight > 0])) < len(np.unique(y)):
-        asked -= {"decision_function", "transform"}
-    return tuple(asked)
+        methods -= {"decision_function", "transform"}
+    return tuple(methods)
 
 
 def in_another_form(subject: Subject, option: int, case: Case, numbers: Any, y: Any, weight: Any) -> Any:

@@ -1,6 +1,6 @@
 """A process of its own that loads model files: bounded memory, and an eye on what it imports, opens and runs.
 
-It reads paths from standard input and answers each with a line of JSON; what brings it down brings nobody else down.
+It reads paths from standard input and answers each with a line of JSON; a crash of it crashes no other process.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from mercer.data.coding import Coded
 from mercer.data.column_values import ColumnValues
 from mercer.data.formats import DateFormat, NumberFormat
 from mercer.data.kinds import Kind
-from mercer.decision._conformal import Promise
+from mercer.decision._conformal import Guarantee
 from mercer.decision._costs import Costs, Range
 from mercer.density import Autocorrelation
 from mercer.density._rules import UnscaledScott, UnscaledSilverman
@@ -54,8 +54,8 @@ from mercer.naive_bayes.parts import NormalFit, Smoothing
 from mercer.optim.certificate import Certificate
 from mercer.optim.problem import MidwayResponse
 from mercer.preprocessing.statistics import StatisticFeatures
-from mercer.preprocessing.table_source import Glance
-from mercer.preprocessing.treatments import DaysSeen, LeftOutTreatment, MissingOnlyTreatment, NumberSpread
+from mercer.preprocessing.table_source import ColumnScan
+from mercer.preprocessing.treatments import CalendarParts, LeftOutTreatment, MissingOnlyTreatment, NumberSpread
 from mercer.stats.distinct_rows import DistinctRows
 from mercer.stats.goodness import Goodness
 from mercer.stats.normal_equations import NormalEquations, RFactor
@@ -156,15 +156,15 @@ def _linear_forms() -> list[Any]:
 
 def _feature_maps() -> list[Any]:
     X = numbers().X
-    told = ["ant bee", "bee", "cat ant"]
+    documents = ["ant bee", "bee", "cat ant"]
     plain = kernels.Polynomial(2) * kernels.Linear() + kernels.Constant(3.0)
-    spectrum = kernels.Spectrum(2).feature_map(told)
+    spectrum = kernels.Spectrum(2).feature_map(documents)
     return [
         (kernels.Normalised(plain) * 2.0).feature_map(3),
         kernels.Linear().of(kernels.Quadratic().feature_map(3)),
         ComposedMap(kernels.Linear().feature_map(3), CentredColumns(np.zeros(3)), False),
         spectrum,
-        spectrum.vocabulary.count(told),
+        spectrum.vocabulary.count(documents),
         kernels.WeisfeilerLehman().feature_map([([(0, 1), (1, 2)], [0, 1, 0]), ([(0, 1)], [1, 1])]),
         MonomialOrder(3, 0, 2),
         kernels.OneDimensional(CentredColumns(np.zeros(1))),
@@ -178,7 +178,7 @@ def _feature_maps() -> list[Any]:
 
 def _summaries() -> list[Any]:
     X = numbers().X
-    seen = ColumnValues(Kind.NUMBER, 9, 1, None)
+    values = ColumnValues(Kind.NUMBER, 9, 1, None)
     drawn = RowSample(8, ((np.array([0.1, 0.4]), (X[:2],)),))
     levels = SurveyLevels(("a", "b"), ("a",))
     sample = DistinctRows.zero(3, most=8).update(X[:5], np.zeros(5, dtype=int))
@@ -202,10 +202,10 @@ def _summaries() -> list[Any]:
         Coded(np.array([0, 1, -1]), np.array(["a", "b"], dtype=object)),
         DateFormat("dmy", "as in Bonn"),
         NumberFormat(",", "€"),
-        seen,
+        values,
         drawn,
         Outline(sample, X.min(axis=0), X.max(axis=0), np.zeros(3, dtype=bool)),
-        Glance(seen, NumberSpread.of(X[:, 0]), DaysSeen.of(np.array([19_000.0, 19_001.5]), "UTC")),
+        ColumnScan(values, NumberSpread.of(X[:, 0]), CalendarParts.of(np.array([19_000.0, 19_001.5]), "UTC")),
         levels,
         MissingOnlyTreatment("x"),
         LeftOutTreatment("x", "of one value"),
@@ -216,7 +216,7 @@ def _summaries() -> list[Any]:
 def _parts_of_fits() -> list[Any]:
     X = numbers().X
     return [
-        Promise(0.9, "nine of ten"),
+        Guarantee(0.9, "nine of ten"),
         Costs(np.array([[0.0, 1.0], [5.0, 0.0]]), np.array(["no", "yes"])),
         Range("no", 0.0, 0.4),
         Strengths(np.zeros(3), np.ones(3), np.zeros(3)),

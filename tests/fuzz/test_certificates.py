@@ -164,7 +164,7 @@ class Claim:
     allowed: float
     certificate: Any
     #: more that is allowed of a point lower than the model's
-    beside: Callable[[Array], float] = lambda point: 0.0
+    extra: Callable[[Array], float] = lambda point: 0.0
 
 
 def rounding_at_corners(objective: Objective, sizes: Array) -> float:
@@ -455,7 +455,7 @@ def logistic(rows: Rows, many: int, l1_ratio: float, **options: Any) -> Claim:
         return Claim(objective, point, certificate.value * objective.value(point), certificate)
     length = certificate.value * float(np.sqrt(min(rows.ones.mean(), 1.0) * C))
     claim = Claim(objective, point, length**2, certificate)
-    return replace(claim, beside=along_no_curvature(claim, length)) if certificate.kind == "KKT" else claim
+    return replace(claim, extra=along_no_curvature(claim, length)) if certificate.kind == "KKT" else claim
 
 
 def along_no_curvature(claim: Claim, length: float) -> Callable[[Array], float]:
@@ -714,7 +714,7 @@ def is_true(claim_of: Callable[[Rows], Claim], rows: Rows) -> str:
         best, where = lowest(claim.objective, claim.point, rows.seed)
         null = claim.objective.value(np.zeros_like(claim.point))
     rounding = OF_VALUE * abs(value) + OF_NULL * min(null, 1e300) + SMALLEST * rows.ones.sum()
-    allowed = claim.allowed + claim.beside(where) + rounding
+    allowed = claim.allowed + claim.extra(where) + rounding
     assert value - best <= allowed, (
         f"{value - best:.3g} below {value:.10g} was found, and {claim.allowed:.3g} is allowed: {claim.certificate}"
     )

@@ -28,7 +28,7 @@ UNREACHED = {
         LinearForm
         StatisticMap
     """,
-    "holds a class, which is no value of a file": """
+    "holds a class, which is not a value of a file": """
         sklearn.model_selection.RepeatedKFold
         sklearn.model_selection.RepeatedStratifiedKFold
     """,
@@ -43,7 +43,7 @@ def test_forged_files_are_rejected_or_give_predictions(tmp_path: Path, request: 
     count = int(EACH_MINUTE * MINUTES / 4) if MINUTES else FEW
     seed = SEED if MINUTES else "0"
     record = tmp_path / "found.json"
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "tests.fuzz.forge", str(count), "--seed", seed, "--workers", "2", "--json", str(record)],
         cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
@@ -51,14 +51,14 @@ def test_forged_files_are_rejected_or_give_predictions(tmp_path: Path, request: 
         text=True,
         check=False,
     )
-    assert record.exists(), told.stderr
+    assert record.exists(), result.stderr
     found = json.loads(record.read_text())
     outcomes: Counter[str] = sum(map(Counter, found["counts"].values()), Counter())
     for each in FINDS:
         outcomes["find"] += outcomes.pop(each, 0)
     counts = {"outcomes": dict(+outcomes), "slowest": found["slowest"], "seconds": found["seconds"]}
     request.node.user_properties.append(("fuzz", counts))  # as `campaign` has it
-    assert found["finds"] == [], f"seed {seed}: {told.stdout}"
+    assert found["finds"] == [], f"seed {seed}: {result.stdout}"
     assert found["mutations"] == count
     assert found["uncalled"] == []  # give their parameters arguments in `forge._arguments`
     listed = {name for several in UNREACHED.values() for name in several.split()}

@@ -137,9 +137,9 @@ class Tables(Source):
         self._all, self.columns = (table, y, weight, offset), SourceColumns(tuple(table.column_names))
 
     def pieces(self) -> Iterator[Piece]:
-        table, *beside = self._all
+        table, *others = self._all
         for rows in row_blocks(table.num_rows, 419):
-            cut = (None if values is None else values[rows] for values in beside)
+            cut = (None if values is None else values[rows] for values in others)
             yield HeldPiece(Chunk(table.slice(rows.start, rows.stop - rows.start), *cut), f"rows from {rows.start}")
 
     @property

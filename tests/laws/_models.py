@@ -61,12 +61,12 @@ class Case:
         inputs, weight = self.inputs, self.inputs.values(self.inputs.weight, table)
         if self.chooses:
             return self.of(mercer.data.open(table, **inputs.columns))
-        beside = {f"{step}__sample_weight": weight for step in self.weighted}
+        arguments = {f"{step}__sample_weight": weight for step in self.weighted}
         if weight is not None and not isinstance(self.model, Pipeline):
-            beside["sample_weight"] = weight
+            arguments["sample_weight"] = weight
         if inputs.offset is not None:
-            beside["offset"] = inputs.values(inputs.offset, table)
-        return clone(self.model).fit(self.rows(table), inputs.values(inputs.target, table), **beside)
+            arguments["offset"] = inputs.values(inputs.offset, table)
+        return clone(self.model).fit(self.rows(table), inputs.values(inputs.target, table), **arguments)
 
     def of(self, source: Any) -> Any:
         """Fit the model to a source; solvers start from fewer rows than there are."""

@@ -69,8 +69,8 @@ def test_worker_processes_agree_with_rows_in_memory(name: str, kind: str, proces
 
 def fitted(case: Case, X: Any, y: Any, weight: Any) -> Any:
     """Fit a model to collections as a user does, with weights as a second collection."""
-    beside = {f"{step}__sample_weight": weight for step in case.weighted} or {"sample_weight": weight}
-    return clone(case.model).fit(X, y, **beside)
+    arguments = {f"{step}__sample_weight": weight for step in case.weighted} or {"sample_weight": weight}
+    return clone(case.model).fit(X, y, **arguments)
 
 
 @pytest.mark.parametrize("name", OF_NUMBERS)

@@ -67,10 +67,10 @@ def test_rows_of_every_container_are_streamed(name: str, form: Callable[[Array],
 @pytest.mark.parametrize("family", ["gaussian", "poisson", "bernoulli", "categorical"])
 def test_categories_and_offsets(family: str, penalty: Any) -> None:
     y = DATA[{"gaussian": "number", "poisson": "count", "bernoulli": "two", "categorical": "three"}[family]]
-    beside = {} if family == "categorical" else {"offset": DATA["offset"]}
+    arguments = {} if family == "categorical" else {"offset": DATA["offset"]}
     model = GLM(family, penalty=penalty, tol=1e-10)
-    held = clone(model).fit(table(), y, DATA["weight"], **beside)
-    streamed = clone(model).fit(Shuffled(Tables(table(), y, DATA["weight"], **beside), seed=0))
+    held = clone(model).fit(table(), y, DATA["weight"], **arguments)
+    streamed = clone(model).fit(Shuffled(Tables(table(), y, DATA["weight"], **arguments), seed=0))
     assert_same(streamed, held)
     assert streamed.coefficient_names_ == held.coefficient_names_
     assert any("Zell" in name for name in streamed.coefficient_names_)

@@ -1,7 +1,7 @@
 """Lectures 1 to 3: generative and discriminative models, with many rows and with few, whole and damaged.
 
 Each test says for which data and sizes a claim is made. Data that are drawn here were chosen to show it; what it comes
-to on tables that nobody chose for it is in docs/generative-vs-discriminative.md.
+to on tables that were not chosen for it is in docs/generative-vs-discriminative.md.
 """
 
 from __future__ import annotations

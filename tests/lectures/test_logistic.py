@@ -36,12 +36,12 @@ def test_gradient_and_hessian_by_hand() -> None:
     beta = np.array([0.3, -1.0, 0.5, 0.2])
     design = DenseMatrix(X, Coordinates.plain(3, intercept=True))
     problem = Problem(Observations(design, y.astype(float)), Response(Bernoulli(), LOGIT), Strengths.none(4))
-    here = problem.at(beta)
+    terms = problem.at(beta)
     Z = np.column_stack([X, np.ones(len(X))])
     p = expit(Z @ beta)
-    assert -here.value == pytest.approx(float(y @ (Z @ beta) - np.log(1 + np.exp(Z @ beta)).sum()))
-    np.testing.assert_allclose(-here.gradient, Z.T @ (y - p))
-    np.testing.assert_allclose(-here.hessian, -(Z.T * p) @ Z + (Z.T * p**2) @ Z)
+    assert -terms.value == pytest.approx(float(y @ (Z @ beta) - np.log(1 + np.exp(Z @ beta)).sum()))
+    np.testing.assert_allclose(-terms.gradient, Z.T @ (y - p))
+    np.testing.assert_allclose(-terms.hessian, -(Z.T * p) @ Z + (Z.T * p**2) @ Z)
 
 
 def test_the_slope_of_the_logistic_function() -> None:

@@ -48,10 +48,10 @@ def test_exact_on_the_chosen_data() -> None:
 def test_nystroem_beats_fourier_features_on_clustered_data(m: int, nystroem: float, random: float) -> None:
     """At equal M: ‖K − ψψᵀ‖/‖K‖ on 500 rows that were not used, the mean of five seeds."""
     X = clusters()
-    seen, other = X[:1500], X[1500:]
+    train, other = X[:1500], X[1500:]
     K = RBF(gamma=GAMMA)(other)
     by_rows = [
-        distance(Nystroem(gamma=GAMMA, n_components=m, random_state=s).fit(seen).transform(other), K) for s in range(5)
+        distance(Nystroem(gamma=GAMMA, n_components=m, random_state=s).fit(train).transform(other), K) for s in range(5)
     ]
     by_waves = [distance(fourier(other, m, seed), K) for seed in range(5)]
     assert np.mean(by_rows) < nystroem

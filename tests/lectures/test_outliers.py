@@ -69,9 +69,9 @@ def test_new_digits_are_flagged_with_few_false_alarms():
     for seed in range(10):
         rng = np.random.default_rng(seed)
         known, new = rng.permutation(KNOWN), rng.choice(np.flatnonzero(Y > 7), 100, replace=False)
-        learnt, asked = known[:1300], [*known[1300:1400], *new]
+        learnt, new_rows = known[:1300], [*known[1300:1400], *new]
         model = DensityOutliers(GENERATIVE["KernelBayes"], fdr=0.1, random_state=seed).fit(X[learnt], Y[learnt])
-        flagged = model.predict(X[asked]) < 0
+        flagged = model.predict(X[new_rows]) < 0
         wrong.append(flagged[:100].sum() / max(1, flagged.sum()))
         found.append(flagged[100:].mean())
     assert np.mean(wrong) <= 0.1

@@ -81,11 +81,13 @@ def test_the_smallest_coefficients_of_fewer_rows_than_columns(intercept: bool, o
     assert found is not None
     w = rng.normal(size=(12 + intercept,) if outputs is None else (12 + intercept, outputs))
     changed = found.smallest(w, rows.design.coordinates)
-    seen = weight > 0
-    np.testing.assert_allclose(rows.design.matvec(changed)[seen], rows.design.matvec(w)[seen], rtol=1e-9, atol=1e-9)
+    weighted = weight > 0
+    np.testing.assert_allclose(
+        rows.design.matvec(changed)[weighted], rows.design.matvec(w)[weighted], rtol=1e-9, atol=1e-9
+    )
     before, after = (rows.design.coordinates.to_user(each)[0] for each in (w, changed))
     np.testing.assert_allclose(after[0], before[0], rtol=1e-12)
-    A = X[seen][:, 1:]
+    A = X[weighted][:, 1:]
     A = A - A.mean(axis=0) if intercept else A
     np.testing.assert_allclose(after[1:], np.linalg.pinv(A, rcond=1e-10) @ (A @ before[1:]), rtol=1e-7, atol=1e-9)
 

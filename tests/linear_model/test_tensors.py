@@ -205,11 +205,11 @@ def test_offset_and_exposure_are_added():
     rng = np.random.default_rng(4)
     X, y, exposure, offset = columns(), counts(rng, linear()), 0.5 + rng.random(N), rng.normal(size=N)
     arrays = GLM("poisson").fit(X, y, offset=offset, exposure=exposure)
-    beside = {"offset": torch.as_tensor(offset), "exposure": torch.as_tensor(exposure)}
-    given = GLM("poisson").fit(torch.as_tensor(X), torch.as_tensor(y), **beside)
+    arguments = {"offset": torch.as_tensor(offset), "exposure": torch.as_tensor(exposure)}
+    given = GLM("poisson").fit(torch.as_tensor(X), torch.as_tensor(y), **arguments)
     np.testing.assert_allclose(given.coef_, arrays.coef_, rtol=1e-9)
     assert given.null_deviance_ == pytest.approx(arrays.null_deviance_, rel=1e-10)
-    same(given.predict(torch.as_tensor(X), **beside), arrays.predict(X, offset, exposure), rtol=1e-9)
+    same(given.predict(torch.as_tensor(X), **arguments), arrays.predict(X, offset, exposure), rtol=1e-9)
 
 
 @pytest.mark.parametrize("family", ["poisson", "gaussian", "bernoulli", "categorical"])

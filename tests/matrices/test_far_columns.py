@@ -62,10 +62,10 @@ def test_a_row_with_a_zero_is_shifted_like_the_others() -> None:
 
 
 @pytest.mark.parametrize("chunks", [False, True])
-@pytest.mark.parametrize("beside", ["numbers", "codes"])
-def test_sparse_columns_together_with_far_columns(beside: str, chunks: bool) -> None:
+@pytest.mark.parametrize("others", ["numbers", "codes"])
+def test_sparse_columns_together_with_far_columns(others: str, chunks: bool) -> None:
     codes = np.arange(300) % 3
-    numbers = beside == "numbers"
+    numbers = others == "numbers"
     part: Any = NumberPart(Z[:, :1] + 5) if numbers else CodePart(codes, 3)
     X = Encoded.of([SparsePart(sparse.csr_array(away(1e8))), part])
     expected = LogisticRegression().fit(X.toarray(), Y)

@@ -77,13 +77,13 @@ def test_missing_values_are_integrated_out(data, rng, sparse):
     holes = np.where(rng.random(X.shape) < 0.2, np.nan, X)
     kind = sp.csr_matrix if sparse else np.asarray
     model = BernoulliNB(alpha=0.5).fit(kind(holes), y)
-    seen = ~np.isnan(holes)
+    observed = ~np.isnan(holes)
     for c in (0, 1):
         mine = y == c
-        p = ((holes[mine] > 0).sum(axis=0) + 0.5) / (seen[mine].sum(axis=0) + 1)
+        p = ((holes[mine] > 0).sum(axis=0) + 0.5) / (observed[mine].sum(axis=0) + 1)
         np.testing.assert_allclose(model.feature_log_prob_[c], np.log(p), rtol=1e-12)
     p = np.exp(model.feature_log_prob_)
-    terms = np.where(seen[:, None, :], bernoulli.logpmf((holes > 0)[:, None, :], p), 0.0).sum(axis=2)
+    terms = np.where(observed[:, None, :], bernoulli.logpmf((holes > 0)[:, None, :], p), 0.0).sum(axis=2)
     np.testing.assert_allclose(model.predict_joint_log_proba(kind(holes)), terms + model.class_log_prior_, rtol=1e-11)
 
 

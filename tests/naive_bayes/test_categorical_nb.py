@@ -71,8 +71,8 @@ def test_missing_categories_are_integrated_out(data, rng):
         counts = np.array([[np.sum(holes[y == c, j] == level) for level in range(k)] for c in (0, 1)])
         np.testing.assert_array_equal(model.category_count_[j], counts)
         table = np.log((counts + 0.5) / (counts + 0.5).sum(axis=1, keepdims=True))
-        seen = ~np.isnan(holes[:, j])
-        joint[seen] += table[:, holes[seen, j].astype(int)].T
+        observed = ~np.isnan(holes[:, j])
+        joint[observed] += table[:, holes[observed, j].astype(int)].T
     np.testing.assert_allclose(model.predict_joint_log_proba(holes), joint, rtol=1e-12)
 
 

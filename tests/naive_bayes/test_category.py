@@ -49,8 +49,8 @@ def test_a_number_beyond_a_scale_is_the_nearest_level(name, levels, is_scale):
 
 
 def test_levels_that_the_type_declares_count():
-    seen = pd.Categorical(["a", "b", "a"], categories=["a", "b", "c"])
-    model = NaiveBayes().fit(pd.DataFrame({"x": seen}), [0, 0, 1])
+    column = pd.Categorical(["a", "b", "a"], categories=["a", "b", "c"])
+    model = NaiveBayes().fit(pd.DataFrame({"x": column}), [0, 0, 1])
     np.testing.assert_allclose(model.parameters_["x"].probabilities, [[2 / 5, 2 / 5, 1 / 5], [2 / 4, 1 / 4, 1 / 4]])
 
 

@@ -87,12 +87,12 @@ def test_missing_values_are_integrated_out_of_the_density(data, rng):
     """A row with holes scores as under the model of its observed columns alone."""
     X, y = data
     model = GaussianNB(var_smoothing=0.0).fit(X, y)
-    seen = [0, 2]
-    fewer = GaussianNB(var_smoothing=0.0).fit(X[:, seen], y)
+    columns = [0, 2]
+    fewer = GaussianNB(var_smoothing=0.0).fit(X[:, columns], y)
     holes = np.full_like(X, np.nan)
-    holes[:, seen] = X[:, seen]
+    holes[:, columns] = X[:, columns]
     np.testing.assert_allclose(
-        model.predict_joint_log_proba(holes), fewer.predict_joint_log_proba(X[:, seen]), rtol=1e-12
+        model.predict_joint_log_proba(holes), fewer.predict_joint_log_proba(X[:, columns]), rtol=1e-12
     )
 
 

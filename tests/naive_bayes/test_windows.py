@@ -99,10 +99,10 @@ def test_densities_integrate_to_one_and_samples_follow_them():
     )
     rows, labels = model.sample(4000, random_state=3)
     for c in range(2):
-        seen, drawn = X.x[c == Y], rows.x[labels == c]
+        observed, drawn = X.x[c == Y], rows.x[labels == c]
         width = model.parameters_["x"].bandwidth[c]
-        assert drawn.mean() == pytest.approx(seen.mean(), abs=0.3)
-        assert drawn.var() == pytest.approx(seen.var() + width**2, rel=0.1)
+        assert drawn.mean() == pytest.approx(observed.mean(), abs=0.3)
+        assert drawn.var() == pytest.approx(observed.var() + width**2, rel=0.1)
 
 
 def test_a_constant_class_uses_the_common_bandwidth_and_a_constant_column_has_no_effect():

@@ -58,7 +58,7 @@ def test_the_choice_depends_on_the_problem(made: Any, solver: str, why: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("made", "asked"),
+    ("made", "solver"),
     [
         (problem(COUNTS), "direct"),
         (problem(LEAST_SQUARES, L2([1.0, 2.0, 3.0])), "direct"),
@@ -71,9 +71,9 @@ def test_the_choice_depends_on_the_problem(made: Any, solver: str, why: str) -> 
         (problem(COUNTS), "steepest descent"),
     ],
 )
-def test_an_unsuitable_solver_is_rejected(made: Any, asked: str) -> None:
+def test_an_unsuitable_solver_is_rejected(made: Any, solver: str) -> None:
     with pytest.raises(UnsuitableSolverError, match="auto"):
-        choose(made, asked)
+        choose(made, solver)
 
 
 @pytest.mark.parametrize("made", [problem(COUNTS), problem(LEAST_SQUARES, L2(1.0)), classes()])
@@ -145,9 +145,9 @@ def test_streamed_rows_have_their_own_proximal_solver() -> None:
     passing = Problem(found, COUNTS, found.design.coordinates.strengths(L1(5.0).strengths(3)))
     design = DenseMatrix.of(X)
     held = Problem(Observations(design, counts), COUNTS, design.coordinates.strengths(L1(5.0).strengths(3)))
-    here, there = (choose(this).solve(this, tolerance=1e-9, most_steps=100) for this in (held, passing))
-    assert here.certificate.holds
-    assert there.certificate.holds
+    in_memory, on_source = (choose(this).solve(this, tolerance=1e-9, most_steps=100) for this in (held, passing))
+    assert in_memory.certificate.holds
+    assert on_source.certificate.holds
     np.testing.assert_allclose(
-        design.coordinates.to_user(here.value)[0], found.design.coordinates.to_user(there.value)[0], atol=1e-7
+        design.coordinates.to_user(in_memory.value)[0], found.design.coordinates.to_user(on_source.value)[0], atol=1e-7
     )

@@ -41,10 +41,10 @@ def test_no_point_is_lower_than_the_lowest(z: float, a: float, l1: float, l2: fl
     def height(w: Any) -> Any:
         return 0.5 * (a + l2) * w**2 - z * w + l1 * np.abs(w)
 
-    there = descent_loops.lowest(z, a, l1, l2, positive)
+    lowest = descent_loops.lowest(z, a, l1, l2, positive)
     others = np.linspace(0 if positive else -110, 110, 2001)
-    assert not (positive and there < 0)
-    assert height(there) <= height(others).min() + 1e-9
+    assert not (positive and lowest < 0)
+    assert height(lowest) <= height(others).min() + 1e-9
 
 
 @pytest.mark.parametrize("positive", [False, True])

@@ -10,8 +10,8 @@ from mercer.optim.certificate import AIM_FACTOR, LengthMeasure
 
 def test_each_point_is_measured_once() -> None:
     lengths = iter([3.0, 2.0])
-    measured, here, there = LengthMeasure(lambda: next(lengths)), object(), object()
-    assert [measured.at(here), measured.at(here), measured.at(there), measured.at(there)] == [3.0, 3.0, 2.0, 2.0]
+    measured, first, second = LengthMeasure(lambda: next(lengths)), object(), object()
+    assert [measured.at(first), measured.at(first), measured.at(second), measured.at(second)] == [3.0, 3.0, 2.0, 2.0]
 
 
 def test_the_target_decreases_as_the_measured_length_exceeds_the_estimate() -> None:

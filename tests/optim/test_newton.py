@@ -118,8 +118,8 @@ def test_a_column_that_is_constant_in_the_sample_is_fitted() -> None:
     assert newton.sample_start(problem) is not None
     solution = newton.solve(problem)
     assert solution.certificate.holds
-    there = problem.at(solution.value)
-    assert there.gradient @ np.linalg.solve(there.hessian, there.gradient) < 1e-16
+    optimum = problem.at(solution.value)
+    assert optimum.gradient @ np.linalg.solve(optimum.hessian, optimum.gradient) < 1e-16
 
 
 def counts(*, weight: float = 1.0, unit: float = 1.0) -> Problem:

@@ -70,9 +70,9 @@ def test_products_agree_with_the_hessian() -> None:
 def test_the_distance_is_measured_by_the_hessian() -> None:
     this = problem("bernoulli")
     solution = newton_cg.solve(this, most_steps=2, tolerance=1e-12)
-    there = this.at(solution.value)
-    distance = np.sqrt(there.gradient @ np.linalg.solve(there.hessian, there.gradient))
-    assert solution.certificate.value * this.unit(there.value) == pytest.approx(distance, rel=0.1)
+    optimum = this.at(solution.value)
+    distance = np.sqrt(optimum.gradient @ np.linalg.solve(optimum.hessian, optimum.gradient))
+    assert solution.certificate.value * this.unit(optimum.value) == pytest.approx(distance, rel=0.1)
     assert not solution.certificate.holds
     assert len(solution.trace) == 3
 

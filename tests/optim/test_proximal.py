@@ -218,11 +218,11 @@ def test_an_interrupted_search_keeps_the_best_point() -> None:
 
 
 def test_the_callback_has_every_step() -> None:
-    seen = []
+    steps = []
     posed = problem()
-    solution = proximal_newton.solve(posed, progress=lambda *step: seen.append(step))
-    assert [number for number, _, _ in seen] == list(range(1, len(solution.trace)))
-    assert [value for _, value, _ in seen] == list(solution.trace[1:])
+    solution = proximal_newton.solve(posed, progress=lambda *step: steps.append(step))
+    assert [number for number, _, _ in steps] == list(range(1, len(solution.trace)))
+    assert [value for _, value, _ in steps] == list(solution.trace[1:])
 
 
 @pytest.mark.compiled("takes minutes as plain Python")

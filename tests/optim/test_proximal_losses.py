@@ -30,8 +30,8 @@ def test_the_row_part_of_the_gap_is_a_bregman_divergence(response: str, share: f
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (middle, high) if at(middle).first[0] < wanted else (low, middle)
-    there = at((low + high) / 2)
-    divergence = at(eta[0]).loss - there.loss - wanted * (eta[0] - (low + high) / 2)
+    terms = at((low + high) / 2)
+    divergence = at(eta[0]).loss - terms.loss - wanted * (eta[0] - (low + high) / 2)
     losses = ProximalLosses(Observations(DenseMatrix.of(np.zeros((1, 1))), y), how)
     if abs(low) < 59:  # a share of 0 has no finite η where the response is at the edge
         assert losses.dual_part(eta)(share) == pytest.approx(divergence, abs=1e-7)

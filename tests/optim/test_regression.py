@@ -43,8 +43,10 @@ def test_the_objective_is_the_same_in_both_coordinates(shape: tuple[int, int], i
     b, level = problem.coefficients(w)
     if intercept:
         level = float(np.average(y - X @ b, weights=weight))
-    here = 0.5 * problem.squares(residual)[0] + problem.penalty(penalty).value(w)
-    np.testing.assert_allclose(here * problem.unit**2, objective(X, y, b, level, penalty, weight), rtol=1e-10)
+    expected_objective = 0.5 * problem.squares(residual)[0] + problem.penalty(penalty).value(w)
+    np.testing.assert_allclose(
+        expected_objective * problem.unit**2, objective(X, y, b, level, penalty, weight), rtol=1e-10
+    )
 
 
 def test_many_rows_are_summed_in_one_pass_with_the_same_result() -> None:

@@ -73,8 +73,8 @@ def test_the_certificate_agrees_with_newtons_method_on_all_columns() -> None:
 
 def test_the_search_begins_at_the_given_start() -> None:
     problem = of_counts()
-    there = row_space.solve(problem, tolerance=1e-9, most_steps=100)
-    again = row_space.solve(problem, there.value, tolerance=1e-9, most_steps=100)
+    solution = row_space.solve(problem, tolerance=1e-9, most_steps=100)
+    again = row_space.solve(problem, solution.value, tolerance=1e-9, most_steps=100)
     assert len(again.trace) <= 2
 
 

@@ -42,11 +42,11 @@ def problem(
 def test_gradient_and_hessian_are_slopes_of_the_objective(reference: int | None) -> None:
     this = problem(mean=0.3, reference=reference)
     v, step = np.random.default_rng(1).normal(size=this.n_columns) / 3, 1e-5
-    here = this.at(v, HESSIAN)
+    terms = this.at(v, HESSIAN)
     for j, move in enumerate(step * np.eye(len(v))):
         ahead, behind = this.at(v + move, GRADIENT), this.at(v - move, GRADIENT)
-        assert here.gradient[j] == pytest.approx((ahead.value - behind.value) / (2 * step), rel=1e-6, abs=1e-5)
-        np.testing.assert_allclose(here.hessian[j], (ahead.gradient - behind.gradient) / (2 * step), atol=1e-5)
+        assert terms.gradient[j] == pytest.approx((ahead.value - behind.value) / (2 * step), rel=1e-6, abs=1e-5)
+        np.testing.assert_allclose(terms.hessian[j], (ahead.gradient - behind.gradient) / (2 * step), atol=1e-5)
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.7])

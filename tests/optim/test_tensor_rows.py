@@ -21,9 +21,9 @@ def problem(n: int = 300):
 
 def test_sums_agree_with_the_array():
     X, Y, weight = problem()
-    seen = weight > 0
-    theirs = LeastSquaresRows(X[seen], Y[seen], weight[seen]).summarise(NormalEquations)
-    X[~seen] = np.nan  # a row of weight 0 does not count
+    weighted = weight > 0
+    theirs = LeastSquaresRows(X[weighted], Y[weighted], weight[weighted]).summarise(NormalEquations)
+    X[~weighted] = np.nan  # a row of weight 0 does not count
     mine = TensorRows(torch.as_tensor(X), Y, weight).summarise(NormalEquations)
     assert mine.rows == theirs.rows
     assert mine.weight == pytest.approx(theirs.weight, rel=1e-13)
@@ -69,8 +69,8 @@ def test_the_device_is_that_of_the_tensor():
 @pytest.mark.parametrize("weighted", [True, False])
 def test_a_design_of_one_matrix_has_its_rows(weighted):
     X, Y, weight = problem()
-    there = [torch.as_tensor(part) for part in (Y, weight)]
-    mine = design_rows(TensorMatrix.of(torch.as_tensor(X)), there[0], there[1] if weighted else None)
+    tensors = [torch.as_tensor(part) for part in (Y, weight)]
+    mine = design_rows(TensorMatrix.of(torch.as_tensor(X)), tensors[0], tensors[1] if weighted else None)
     theirs = design_rows(DenseMatrix.of(X), Y, weight if weighted else None)
     assert mine.shape == theirs.shape
     assert mine.total_weight == pytest.approx(theirs.total_weight)

@@ -242,11 +242,11 @@ def test_dates_may_be_spelled() -> None:
     "library", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"]
 )
 def test_the_same_instants_in_another_zone_are_the_same_features(zone: str, library: Any) -> None:
-    here = pd.DataFrame({"t": pd.date_range("2024-06-01", periods=48, freq="h", tz="Europe/Paris")})
-    there = here.assign(t=here.t.dt.tz_convert(zone))
-    features = TableFeatures(output="array").fit(here)
+    local = pd.DataFrame({"t": pd.date_range("2024-06-01", periods=48, freq="h", tz="Europe/Paris")})
+    abroad = local.assign(t=local.t.dt.tz_convert(zone))
+    features = TableFeatures(output="array").fit(local)
     if zone != "+05:30" or library is not pl.from_pandas:  # polars has no such zone
-        assert_allclose(features.transform(library(there)), features.transform(here))
+        assert_allclose(features.transform(library(abroad)), features.transform(local))
 
 
 def test_dates_of_a_zone_are_not_compared_with_dates_of_none() -> None:

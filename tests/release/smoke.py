@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 #: what can be shown as a frame
 TRACE = "LinearThreshold().fit([[0.0], [1.0]], [0, 1]).trace_"
-#: what is done without the package, and the extra that has to be named; `gpu` is none of them: without torch nobody has
-#: tensors to give, and `serve` is tried at the command line
+#: what is done without the package, and the extra that has to be named; `gpu` is not among them: there are no
+#: tensors without torch, and `serve` is tried at the command line
 WITHOUT = {
     "pandas": ("frames", f"{TRACE}.frame('pandas')"),
     "polars": ("frames", f"{TRACE}.frame('polars')"),

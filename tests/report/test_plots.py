@@ -197,12 +197,12 @@ def test_a_regression_without_a_prediction_has_a_gap() -> None:
 
 def test_a_band_is_shown_completely_unless_it_would_hide_everything_else() -> None:
     points = np.column_stack([GRID, np.sin(GRID)])
-    for width, seen in ((0.5, 1.4), (1000.0, 2.0)):
+    for width, height in ((0.5, 1.4), (1000.0, 2.0)):
         ax = plots.regression_curve(GRID, np.sin(GRID), np.sin(GRID) - width, np.sin(GRID) + width, points=points)
         ax.figure.canvas.draw()
         low, high = ax.get_ylim()
-        assert seen < high < 1.2 * seen + 0.5
-        assert seen < -low < 1.2 * seen + 0.5
+        assert height < high < 1.2 * height + 0.5
+        assert height < -low < 1.2 * height + 0.5
     flat = plots.regression_curve(GRID, GRID * 0, GRID * 0 - 7, GRID * 0 + 7)
     assert flat.get_ylim()[1] > 7
     gaps = np.full(len(GRID), np.nan)

@@ -195,8 +195,8 @@ def test_other_content_types_and_methods_are_rejected(client: httpx.Client) -> N
 
 
 def test_requests_of_other_sites_are_rejected(client: httpx.Client) -> None:
-    asked = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
-    for response in (client.options("/predict", headers=asked), client.get("/schema", headers=asked)):
+    headers = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
+    for response in (client.options("/predict", headers=headers), client.get("/schema", headers=headers)):
         assert not [name for name in response.headers if name.startswith("access-control")]
         assert response.headers["cross-origin-resource-policy"] == "same-origin"
 

@@ -20,17 +20,17 @@ def test_a_cause_is_written_once_and_counted(caplog: pytest.LogCaptureFixture) -
     logger, once = logging.getLogger("tests.serving.once"), OncePerCause(pause=0.2)
     logger.addFilter(once)
     for j in range(100):
-        logger.warning("Request %d is no HTTP.", j)
+        logger.warning("Request %d is not HTTP.", j)
         fail(logger, j)
         logger.info("Started.")
     logger.warning("Another.")
     written = [record.getMessage() for record in caplog.records if record.levelno > logging.INFO]
-    assert written == ["Request 0 is no HTTP.", "The model failed.", "Another."]
+    assert written == ["Request 0 is not HTTP.", "The model failed.", "Another."]
     caplog.clear()
     once.pause = 0
-    logger.warning("Request %d is no HTTP.", 100)
-    logger.warning("Request %d is no HTTP.", 101)
+    logger.warning("Request %d is not HTTP.", 100)
+    logger.warning("Request %d is not HTTP.", 101)
     assert [record.getMessage() for record in caplog.records] == [
-        "Request 100 is no HTTP. (99 more of this kind were left out)",
-        "Request 101 is no HTTP.",
+        "Request 100 is not HTTP. (99 more of this kind were left out)",
+        "Request 101 is not HTTP.",
     ]

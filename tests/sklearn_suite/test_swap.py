@@ -21,8 +21,8 @@ def test_the_tests_use_the_replacement():
 
 
 def test_an_exclusion_that_excludes_nothing_is_an_error():
-    there, gone = "test_mnnb", "test_gone"
-    assert there not in load_swapped(MODULE, {}, exclude={there: "to see it go"})
+    present, gone = "test_mnnb", "test_gone"
+    assert present not in load_swapped(MODULE, {}, exclude={present: "to see it go"})
     with pytest.raises(LookupError, match=gone):
         load_swapped(MODULE, {}, exclude={gone: "was there once"})
 

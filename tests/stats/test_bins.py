@@ -25,15 +25,15 @@ def test_values_beyond_the_edges_count_to_the_outermost_bins() -> None:
 
 
 def test_shares_of_bins() -> None:
-    seen = counted(0.5, 0.6, 3.0, np.nan)
-    np.testing.assert_array_equal(seen.weight, [[3.0]])
-    np.testing.assert_allclose(seen.mean, [[[2 / 3, 0, 1 / 3]]])
+    statistic = counted(0.5, 0.6, 3.0, np.nan)
+    np.testing.assert_array_equal(statistic.weight, [[3.0]])
+    np.testing.assert_allclose(statistic.mean, [[[2 / 3, 0, 1 / 3]]])
 
 
 def test_columns_may_have_their_own_edges() -> None:
     zero = BinCounts.zero(1, 2, edges=np.array([[0.0, 1.0, 2.0], [0.0, 10.0, 20.0]]))
-    seen = zero.update(np.array([[1.5, 1.5]]), np.zeros(1, dtype=np.int32))
-    np.testing.assert_array_equal(seen.rows[0], [[0, 1], [1, 0]])
+    statistic = zero.update(np.array([[1.5, 1.5]]), np.zeros(1, dtype=np.int32))
+    np.testing.assert_array_equal(statistic.rows[0], [[0, 1], [1, 0]])
 
 
 def test_infinite_values_are_reported() -> None:

@@ -62,9 +62,9 @@ def test_constant_columns_and_empty_classes() -> None:
 def test_lost_digits_are_counted() -> None:
     x, groups = draw(50, 3)
     x[:2] += 1e3 * x.std(axis=0)
-    seen = FourthMoments.zero(2, 3).update(x, groups)
-    left = seen.remove(x[:2], groups[:2])
-    assert seen.cancellation(left) > 1e9 > seen.moments.cancellation(left.moments)
+    moments = FourthMoments.zero(2, 3).update(x, groups)
+    left = moments.remove(x[:2], groups[:2])
+    assert moments.cancellation(left) > 1e9 > moments.moments.cancellation(left.moments)
 
 
 def test_incomplete_rows_are_reported() -> None:

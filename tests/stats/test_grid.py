@@ -23,9 +23,9 @@ def test_agrees_with_numpy(d: int, weighted: bool) -> None:
     rng = np.random.default_rng(d)
     X, weight = rng.integers(0, 9, (500, d)) / 2, rng.uniform(0, 2, 500) if weighted else None
     edges = [np.array([0.0, 1.0, 2.5, 4.0]), np.linspace(0, 4, 6), np.array([-1.0, 3.0, 7.0])][:d]
-    seen = counted(tuple(map(BinAxis.given, edges)), X, weight)
-    np.testing.assert_allclose(seen.counts[0], np.histogramdd(X, edges, weights=weight)[0], rtol=1e-12)
-    np.testing.assert_array_equal(seen.rows[0], np.histogramdd(X, edges)[0])
+    counts = counted(tuple(map(BinAxis.given, edges)), X, weight)
+    np.testing.assert_allclose(counts.counts[0], np.histogramdd(X, edges, weights=weight)[0], rtol=1e-12)
+    np.testing.assert_array_equal(counts.rows[0], np.histogramdd(X, edges)[0])
 
 
 def test_a_value_beyond_given_edges_is_rejected_and_a_row_with_a_gap_left_out() -> None:
@@ -35,10 +35,10 @@ def test_a_value_beyond_given_edges_is_rejected_and_a_row_with_a_gap_left_out() 
 
 
 def test_weights() -> None:
-    seen = counted(AXES, np.array([[0.5, 0.5], [0.5, 0.6], [3.0, 1.0]]), np.array([2.0, 0.0, 0.5]))
-    np.testing.assert_array_equal(seen.rows[0], [[0, 1], [0, 0], [0, 1]])
-    np.testing.assert_array_equal(seen.counts[0], [[0, 2], [0, 0], [0, 0.5]])
-    np.testing.assert_array_equal(seen.weight, [2.5])
+    counts = counted(AXES, np.array([[0.5, 0.5], [0.5, 0.6], [3.0, 1.0]]), np.array([2.0, 0.0, 0.5]))
+    np.testing.assert_array_equal(counts.rows[0], [[0, 1], [0, 0], [0, 1]])
+    np.testing.assert_array_equal(counts.counts[0], [[0, 2], [0, 0], [0, 0.5]])
+    np.testing.assert_array_equal(counts.weight, [2.5])
 
 
 def test_bins_of_a_width_merge_for_any_data() -> None:

@@ -23,17 +23,17 @@ def counts(*values: object, groups: list[int] | None = None, **options: object) 
 
 
 def test_shares_of_sorted_levels() -> None:
-    seen = counts("red", "blue", None, "red", "red", groups=[0, 0, 0, 1, 0])
-    np.testing.assert_array_equal(seen.levels, ["blue", "red"])
-    np.testing.assert_array_equal(seen.rows, [[1, 2], [0, 1]])
-    np.testing.assert_array_equal(seen.weight, [3.0, 1.0])
-    np.testing.assert_allclose(seen.mean, [[1 / 3, 2 / 3], [0, 1]])
+    statistic = counts("red", "blue", None, "red", "red", groups=[0, 0, 0, 1, 0])
+    np.testing.assert_array_equal(statistic.levels, ["blue", "red"])
+    np.testing.assert_array_equal(statistic.rows, [[1, 2], [0, 1]])
+    np.testing.assert_array_equal(statistic.weight, [3.0, 1.0])
+    np.testing.assert_allclose(statistic.mean, [[1 / 3, 2 / 3], [0, 1]])
 
 
 def test_labels_without_rows_are_not_levels() -> None:
     x = coded("b", "b", order=["z", "b", "a"])
-    seen = LevelCounts.zero(1).update(x, np.zeros(2, dtype=np.int32))
-    np.testing.assert_array_equal(seen.levels, ["b"])
+    statistic = LevelCounts.zero(1).update(x, np.zeros(2, dtype=np.int32))
+    np.testing.assert_array_equal(statistic.levels, ["b"])
 
 
 def test_levels_appear_and_disappear_exactly() -> None:
@@ -46,17 +46,17 @@ def test_levels_appear_and_disappear_exactly() -> None:
 
 
 def test_declared_levels_are_kept() -> None:
-    seen = counts("a", "b", declared=np.array(["c", "a"], dtype=object))
-    np.testing.assert_array_equal(seen.levels, ["a", "b", "c"])
-    left = seen.remove(coded("a", "b"), np.zeros(2, dtype=np.int32))
+    statistic = counts("a", "b", declared=np.array(["c", "a"], dtype=object))
+    np.testing.assert_array_equal(statistic.levels, ["a", "b", "c"])
+    left = statistic.remove(coded("a", "b"), np.zeros(2, dtype=np.int32))
     np.testing.assert_array_equal(left.levels, ["a", "c"])
-    np.testing.assert_array_equal(seen.empty().levels, ["a", "c"])
-    np.testing.assert_array_equal(counts("b").merge(seen).declared, [True, False, True])
+    np.testing.assert_array_equal(statistic.empty().levels, ["a", "c"])
+    np.testing.assert_array_equal(counts("b").merge(statistic).declared, [True, False, True])
 
 
 def test_dropping_a_group_drops_its_levels() -> None:
-    seen = counts("a", "b", groups=[0, 1]).regroup(np.array([-1, 0]), 1)
-    np.testing.assert_array_equal(seen.levels, ["b"])
+    statistic = counts("a", "b", groups=[0, 1]).regroup(np.array([-1, 0]), 1)
+    np.testing.assert_array_equal(statistic.levels, ["b"])
 
 
 @pytest.mark.parametrize(

@@ -125,18 +125,18 @@ def test_pooled_groups_agree_with_one_group() -> None:
 
 
 def test_rows_that_vary_more_than_the_total_cannot_be_forgotten() -> None:
-    seen = one_group(np.array([[1.0], [1.1], [0.9], [1.0]]))
+    moments = one_group(np.array([[1.0], [1.1], [0.9], [1.0]]))
     with pytest.raises(UnseenRowsError, match="vary more"):
-        seen.remove(np.array([[5.0], [-5.0]]), np.zeros(2, dtype=np.int32))
+        moments.remove(np.array([[5.0], [-5.0]]), np.zeros(2, dtype=np.int32))
 
 
 def test_other_weights_cannot_be_forgotten() -> None:
     x, groups = np.array([[1.0], [2.0]]), np.zeros(2, dtype=np.int32)
-    seen = one_group(x)
+    moments = one_group(x)
     with pytest.raises(UnseenRowsError, match="sample_weight"):
-        seen.remove(x, groups, np.array([1.0, 3.0]))
+        moments.remove(x, groups, np.array([1.0, 3.0]))
     with pytest.raises(UnseenRowsError, match="sample_weight"):
-        seen.remove(x, groups, np.array([1.0, 0.5]))
+        moments.remove(x, groups, np.array([1.0, 0.5]))
 
 
 def test_lost_digits_are_counted() -> None:

@@ -24,22 +24,24 @@ def summary_of(X: Any, Y: Array, weight: Array | None = None) -> NormalEquations
     return NormalEquations.zero(X.shape[1], Y.shape[1]).update(X, Y, weight)
 
 
-def assert_alike(seen: NormalEquations, expected: NormalEquations, rtol: float = 1e-10) -> None:
-    assert seen.rows == expected.rows
-    np.testing.assert_allclose(seen.weight, expected.weight, rtol=rtol)
+def assert_alike(equations: NormalEquations, expected: NormalEquations, rtol: float = 1e-10) -> None:
+    assert equations.rows == expected.rows
+    np.testing.assert_allclose(equations.weight, expected.weight, rtol=rtol)
     for centred in (True, False):
-        for one, other in zip(seen.products(centred=centred), expected.products(centred=centred), strict=True):
+        for one, other in zip(equations.products(centred=centred), expected.products(centred=centred), strict=True):
             np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * (1 + np.abs(other).max(initial=0.0)))
-    for one, other in zip(seen.mean, expected.mean, strict=True):
+    for one, other in zip(equations.mean, expected.mean, strict=True):
         np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-12)
 
 
-def assert_products_of(seen: NormalEquations, X: Array, Y: Array, weight: Array, rtol: float = 1e-10) -> None:
+def assert_products_of(equations: NormalEquations, X: Array, Y: Array, weight: Array, rtol: float = 1e-10) -> None:
     x, y = (np.average(values, axis=0, weights=weight) for values in (X, Y))
     for centred in (True, False):
         A, B = (X - x, Y - y) if centred else (X, Y)
         heavy = weight[:, None] * A
-        for one, other in zip(seen.products(centred=centred), (A.T @ heavy, heavy.T @ B, weight @ B**2), strict=True):
+        for one, other in zip(
+            equations.products(centred=centred), (A.T @ heavy, heavy.T @ B, weight @ B**2), strict=True
+        ):
             np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * np.abs(other).max())
 
 

@@ -69,9 +69,9 @@ def test_patterns_disappear_with_their_rows() -> None:
 
 
 def test_a_pattern_that_was_not_learnt_cannot_be_forgotten() -> None:
-    seen = PatternMoments.zero(1, 2).update(np.ones((3, 2)), np.zeros(3, dtype=np.int32))
+    moments = PatternMoments.zero(1, 2).update(np.ones((3, 2)), np.zeros(3, dtype=np.int32))
     with pytest.raises(UnseenRowsError, match="lacks other values"):
-        seen.remove(np.array([[1.0, NAN]]), np.zeros(1, dtype=np.int32))
+        moments.remove(np.array([[1.0, NAN]]), np.zeros(1, dtype=np.int32))
 
 
 @pytest.mark.parametrize("others_missing", [False, True])
@@ -120,8 +120,8 @@ def test_patterns_of_tensors_agree_with_arrays(weighted: bool) -> None:
 def test_lost_digits_are_those_of_the_worst_pattern() -> None:
     x, groups = draw(80, 2)
     x[:2], groups = [[1e5, NAN], [-1e5, NAN]], np.zeros(80, dtype=np.int64)
-    seen = PatternMoments.zero(1, 2).update(x, groups)
-    left = seen.remove(x[:2], groups[:2])
-    assert seen.cancellation(left) > 1e6
-    assert seen.cancellation(left) == seen.patterns[b"\x01\x00"].cancellation(left.patterns[b"\x01\x00"])
+    moments = PatternMoments.zero(1, 2).update(x, groups)
+    left = moments.remove(x[:2], groups[:2])
+    assert moments.cancellation(left) > 1e6
+    assert moments.cancellation(left) == moments.patterns[b"\x01\x00"].cancellation(left.patterns[b"\x01\x00"])
     assert left.cancellation(left.empty()) == 1.0

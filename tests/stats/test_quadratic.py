@@ -63,13 +63,13 @@ def test_gradient_and_hessian_are_slopes_of_the_loss(name: str, response: Respon
     def at(w: np.ndarray, order: int) -> QuadraticExpansion:
         return reduce(QuadraticExpansion.at(response, w, order), data)
 
-    here, step = at(w, HESSIAN), 1e-5
+    terms, step = at(w, HESSIAN), 1e-5
     for j, direction in enumerate(step * np.eye(len(w))):
         ahead, behind = at(w + direction, GRADIENT), at(w - direction, GRADIENT)
-        assert here.gradient[j] == pytest.approx((ahead.loss - behind.loss) / (2 * step), rel=1e-6, abs=1e-7)
+        assert terms.gradient[j] == pytest.approx((ahead.loss - behind.loss) / (2 * step), rel=1e-6, abs=1e-7)
         # these links are canonical: the curvature that is expected is the one that is seen
         np.testing.assert_allclose(
-            here.hessian[j], (ahead.gradient - behind.gradient) / (2 * step), rtol=1e-6, atol=1e-7
+            terms.hessian[j], (ahead.gradient - behind.gradient) / (2 * step), rtol=1e-6, atol=1e-7
         )
 
 

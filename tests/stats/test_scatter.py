@@ -113,16 +113,16 @@ def test_zero_rows_and_zero_columns() -> None:
 
 def test_rows_that_vary_more_than_the_total_cannot_be_forgotten() -> None:
     x, groups = draw(20, 2, 1)
-    seen = ScatterMoments.zero(1, 2).update(x, groups)
+    moments = ScatterMoments.zero(1, 2).update(x, groups)
     with pytest.raises(UnseenRowsError, match="vary more"):
-        seen.remove(100 * x[:5], groups[:5])
+        moments.remove(100 * x[:5], groups[:5])
 
 
 def test_lost_digits_are_counted() -> None:
     x, groups = draw(50, 2, 1)
     x[:2] *= 1e5
-    seen = ScatterMoments.zero(1, 2).update(x, groups)
-    assert seen.cancellation(seen.remove(x[:2], groups[:2])) > 1e6
+    moments = ScatterMoments.zero(1, 2).update(x, groups)
+    assert moments.cancellation(moments.remove(x[:2], groups[:2])) > 1e6
 
 
 @pytest.mark.parametrize("weighted", [True, False])

@@ -48,25 +48,25 @@ def test_gradient_and_hessian_are_slopes_of_the_loss(name: str, reference: int |
     def at(W: np.ndarray, order: int) -> SoftmaxExpansion:
         return reduce(SoftmaxExpansion.at(response, W, order), data)
 
-    here, step = at(W, HESSIAN), 1e-5
+    terms, step = at(W, HESSIAN), 1e-5
     for place in np.ndindex(W.shape):
         move = np.zeros_like(W)
         move[place] = step
         ahead, behind = at(W + move, GRADIENT), at(W - move, GRADIENT)
-        assert here.gradient[place] == pytest.approx((ahead.loss - behind.loss) / (2 * step), rel=1e-6, abs=1e-6)
+        assert terms.gradient[place] == pytest.approx((ahead.loss - behind.loss) / (2 * step), rel=1e-6, abs=1e-6)
         slopes = ((ahead.gradient - behind.gradient) / (2 * step)).T.ravel()
-        np.testing.assert_allclose(here.hessian[place[1] * len(W) + place[0]], slopes, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(at(W, GRADIENT).gradient, here.gradient, rtol=1e-12, atol=1e-12)
-    assert at(W, LOSS).loss == pytest.approx(here.loss, rel=1e-14)
+        np.testing.assert_allclose(terms.hessian[place[1] * len(W) + place[0]], slopes, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(at(W, GRADIENT).gradient, terms.gradient, rtol=1e-12, atol=1e-12)
+    assert at(W, LOSS).loss == pytest.approx(terms.loss, rel=1e-14)
 
 
 def test_coefficients_of_zero() -> None:
     """Every class has probability 1/K: the loss is n log K, the Hessian (I/K − 11ᵀ/K²) ⊗ XᵀX."""
     data = Observations(design("one pass", 50), np.arange(50, dtype=np.int32) % 3)
-    here = reduce(SoftmaxExpansion.at(SoftmaxResponse(3), np.zeros((4, 3))), data)
-    assert here.loss == pytest.approx(50 * np.log(3))
+    terms = reduce(SoftmaxExpansion.at(SoftmaxResponse(3), np.zeros((4, 3))), data)
+    assert terms.loss == pytest.approx(50 * np.log(3))
     classes = np.eye(3) / 3 - np.full((3, 3), 1 / 9)
-    np.testing.assert_allclose(here.hessian, np.kron(classes, data.design.gram(np.ones(50))), atol=1e-12)
+    np.testing.assert_allclose(terms.hessian, np.kron(classes, data.design.gram(np.ones(50))), atol=1e-12)
 
 
 @given(cut=st.integers(0, 90), order=st.sampled_from([LOSS, GRADIENT, HESSIAN]), name=st.sampled_from(DESIGNS))
@@ -94,8 +94,8 @@ def test_offsets_add_to_the_predictors() -> None:
 def test_nearly_certain_probabilities_keep_their_curvature() -> None:
     """p (1 − p) for 1 − p = e⁻⁵⁰, which p − p² has no digits of."""
     one = DenseMatrix.of(np.ones((1, 1)), intercept=False)
-    here = SoftmaxExpansion.at(SoftmaxResponse(2), np.array([[50.0, 0.0]])).update(one, np.zeros(1, dtype=np.int32))
-    np.testing.assert_allclose(here.hessian.diagonal(), np.exp(-50), rtol=1e-10)
+    terms = SoftmaxExpansion.at(SoftmaxResponse(2), np.array([[50.0, 0.0]])).update(one, np.zeros(1, dtype=np.int32))
+    np.testing.assert_allclose(terms.hessian.diagonal(), np.exp(-50), rtol=1e-10)
 
 
 @pytest.mark.parametrize("weighted", [True, False])

@@ -86,9 +86,9 @@ def test_infinite_values_are_reported() -> None:
 
 @pytest.mark.parametrize("gone", [[[1.0], [1.0]], [[0.0], [0.0]]], ids=["successes", "failures"])
 def test_more_successes_or_failures_than_learnt_cannot_be_forgotten(gone: list[list[float]]) -> None:
-    seen = one_group(f.Bernoulli(), np.array([[1.0], [0.0], [1.0], [0.0]]))
+    sums = one_group(f.Bernoulli(), np.array([[1.0], [0.0], [1.0], [0.0]]))
     with pytest.raises(UnseenRowsError, match="count more"):
-        seen.remove(np.array(gone * 2)[:3], np.zeros(3, dtype=np.int32))
+        sums.remove(np.array(gone * 2)[:3], np.zeros(3, dtype=np.int32))
 
 
 def test_counts_are_exactly_zero_when_the_last_one_is_forgotten() -> None:
@@ -99,8 +99,8 @@ def test_counts_are_exactly_zero_when_the_last_one_is_forgotten() -> None:
 
 def test_digits_lost_in_forgetting_large_values_are_counted() -> None:
     x = np.array([[1e9], [1.0], [2.0]])
-    seen = one_group(f.Exponential(), x)
-    assert seen.cancellation(seen.remove(x[:1], np.zeros(1, dtype=np.int32))) > 1e8
+    sums = one_group(f.Exponential(), x)
+    assert sums.cancellation(sums.remove(x[:1], np.zeros(1, dtype=np.int32))) > 1e8
     counts = one_group(f.Poisson(), x)
     assert counts.cancellation(counts.remove(x[:1], np.zeros(1, dtype=np.int32))) == 1.0
 

@@ -14,18 +14,18 @@ NAN = np.nan
 @pytest.mark.parametrize("largest", [3.0, 1e12], ids=["own codes", "looked up"])
 def test_values_are_counted_in_each_group_and_column(largest: float) -> None:
     x = np.array([[0.0, 2.0], [largest, NAN], [0.0, 2.0], [1.0, 2.0]])
-    seen = ValueCounts.zero(2, 2).update(x, np.array([0, 0, 0, 1], dtype=np.int32), np.array([1.0, 0.5, 2.0, 1.0]))
-    values, weights = seen.histogram(0, 0)
+    counts = ValueCounts.zero(2, 2).update(x, np.array([0, 0, 0, 1], dtype=np.int32), np.array([1.0, 0.5, 2.0, 1.0]))
+    values, weights = counts.histogram(0, 0)
     np.testing.assert_array_equal(values, [0.0, largest])
     np.testing.assert_array_equal(weights, [3.0, 0.5])
-    np.testing.assert_array_equal(seen.weight, [[3.5, 3.0], [1.0, 1.0]])
-    np.testing.assert_allclose(seen.mean[..., 0], [[largest / 7, 2.0], [1.0, 2.0]])
+    np.testing.assert_array_equal(counts.weight, [[3.5, 3.0], [1.0, 1.0]])
+    np.testing.assert_allclose(counts.mean[..., 0], [[largest / 7, 2.0], [1.0, 2.0]])
 
 
 @pytest.mark.parametrize("values", [[-1.0, 2.0], [0.5, 2.0]])
 def test_any_numbers_can_be_counted(values: list[float]) -> None:
-    seen = ValueCounts.zero(1, 1).update(np.array(values)[:, None], np.zeros(2, dtype=np.int32))
-    np.testing.assert_array_equal(seen.histogram(0, 0)[0], values)
+    counts = ValueCounts.zero(1, 1).update(np.array(values)[:, None], np.zeros(2, dtype=np.int32))
+    np.testing.assert_array_equal(counts.histogram(0, 0)[0], values)
 
 
 def test_infinite_values_are_reported() -> None:

@@ -77,14 +77,14 @@ def test_sums_that_overflow_are_reported_without_a_warning() -> None:
 
 
 def test_more_words_than_learnt_cannot_be_forgotten() -> None:
-    seen = VectorSums.zero(f.Multinomial(), 1, 2).update(
+    sums = VectorSums.zero(f.Multinomial(), 1, 2).update(
         np.array([[1.0, 3.0], [2.0, 2.0]]), np.zeros(2, dtype=np.int32)
     )
     with pytest.raises(UnseenRowsError, match="count more"):
-        seen.remove(np.array([[4.0, 0.0]]), np.zeros(1, dtype=np.int32))
+        sums.remove(np.array([[4.0, 0.0]]), np.zeros(1, dtype=np.int32))
     with pytest.raises(UnseenRowsError, match=r"totals.*value 5 was never seen"):
-        seen.remove(np.array([[2.0, 3.0]]), np.zeros(1, dtype=np.int32))
-    more = seen.update(np.array([[1.0, 9.0]]), np.zeros(1, dtype=np.int32))
+        sums.remove(np.array([[2.0, 3.0]]), np.zeros(1, dtype=np.int32))
+    more = sums.update(np.array([[1.0, 9.0]]), np.zeros(1, dtype=np.int32))
     with pytest.raises(UnseenRowsError, match=r"totals.*other weights"):
         more.remove(np.array([[1.0, 9.0]]), np.zeros(1, dtype=np.int32), np.array([1.2]))
 
@@ -95,8 +95,8 @@ def test_lengths_of_rows_do_not_depend_on_the_container() -> None:
     x, groups = rng.dirichlet(np.full(30, 0.3), size=200), np.zeros(200, dtype=np.int32)
     forwards, backwards = (sum(part for part in x[:, ::step].T) for step in (1, -1))
     assert ((forwards == 1) != (backwards == 1)).any()
-    seen = VectorSums.zero(f.Multinomial(), 1, 30).update(x, groups)
-    left = seen.remove(sparse.csr_array(x[:150]), groups[:150])
+    sums = VectorSums.zero(f.Multinomial(), 1, 30).update(x, groups)
+    left = sums.remove(sparse.csr_array(x[:150]), groups[:150])
     np.testing.assert_array_equal(left.lengths.rows, [[50]])
 
 

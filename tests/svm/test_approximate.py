@@ -172,11 +172,11 @@ def test_targets_of_any_size(data: Any, rows: Array, scale: float, move: float) 
 @pytest.mark.parametrize("away", [1e6, 1e8])
 def test_columns_far_from_the_origin_lose_no_digits(data: Any, away: float) -> None:
     X, classes, _, _ = data
-    there = X + away
-    X = there - away  # with the digits that are left of it there
-    near, far = (SVC(kernel="linear", approximate=ALL, tol=1e-9).fit(A, classes) for A in (X, there))
-    np.testing.assert_allclose(far._decisions(there), near._decisions(X), atol=1e-6)
-    np.testing.assert_allclose(far.predict_proba(there), near.predict_proba(X), atol=1e-3)
+    moved = X + away
+    X = moved - away  # with the digits that are left of it there
+    near, far = (SVC(kernel="linear", approximate=ALL, tol=1e-9).fit(A, classes) for A in (X, moved))
+    np.testing.assert_allclose(far._decisions(moved), near._decisions(X), atol=1e-6)
+    np.testing.assert_allclose(far.predict_proba(moved), near.predict_proba(X), atol=1e-3)
 
 
 @pytest.mark.parametrize("C", [1e20, 1e150, np.inf])

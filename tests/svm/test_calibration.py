@@ -89,10 +89,10 @@ def test_uninformative_and_reversed_scores_are_flattened(scores: Array) -> None:
 def test_distances_have_the_unit_of_the_kernel(rng: np.random.Generator, unit: float, affine: bool) -> None:
     free, other = rng.normal(size=(4, 7)), rng.normal(size=(3, 7))
     K, across, own = free @ free.T, other @ free.T, (other**2).sum(axis=1)
-    here, there = SupportSpan.of(K, intercept=affine), SupportSpan.of(unit * K, intercept=affine)
-    np.testing.assert_allclose(there.squared_distances / unit, here.squared_distances, rtol=1e-12)
-    found = there.squared_distances_of(unit * own, unit * across) / unit
-    np.testing.assert_allclose(found, here.squared_distances_of(own, across), rtol=1e-12)
+    original, scaled = SupportSpan.of(K, intercept=affine), SupportSpan.of(unit * K, intercept=affine)
+    np.testing.assert_allclose(scaled.squared_distances / unit, original.squared_distances, rtol=1e-12)
+    found = scaled.squared_distances_of(unit * own, unit * across) / unit
+    np.testing.assert_allclose(found, original.squared_distances_of(own, across), rtol=1e-12)
 
 
 @pytest.mark.parametrize("affine", [True, False])

@@ -366,8 +366,8 @@ def test_offsets_and_units_do_not_matter_to_distances(offset: float, scale: floa
     X, y = two_moons()
     X = np.round(X, 6)
     expected = SVC(gamma=1.0).fit(X, y).predict(X)
-    there = X * scale + offset
-    assert np.mean(SVC(gamma=1.0 / scale**2).fit(there, y).predict(there) == expected) > 0.99
+    moved = X * scale + offset
+    assert np.mean(SVC(gamma=1.0 / scale**2).fit(moved, y).predict(moved) == expected) > 0.99
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -375,13 +375,13 @@ def test_offsets_and_units_do_not_matter_to_distances(offset: float, scale: floa
 def test_a_linear_machine_far_from_the_origin_agrees_with_the_centred_one(labels: int, sparse: bool) -> None:
     X, y = make_classification(150, 4, n_informative=4, n_redundant=0, n_classes=labels, random_state=0)
     X = np.round(X, 6)
-    there = sp.csr_matrix(X + 1e8) if sparse else X + 1e8
-    here, away = SVC(kernel="linear", tol=1e-6).fit(X, y), SVC(kernel="linear", tol=1e-6).fit(there, y)
+    moved = sp.csr_matrix(X + 1e8) if sparse else X + 1e8
+    original, away = SVC(kernel="linear", tol=1e-6).fit(X, y), SVC(kernel="linear", tol=1e-6).fit(moved, y)
     assert away.certificate_.holds
-    np.testing.assert_allclose(away.decision_function(there), here.decision_function(X), atol=1e-4)
-    np.testing.assert_allclose(away.predict_proba(there), here.predict_proba(X), atol=1e-4)
+    np.testing.assert_allclose(away.decision_function(moved), original.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(away.predict_proba(moved), original.predict_proba(X), atol=1e-4)
     if labels == 2 and not sparse:
-        np.testing.assert_allclose(there @ away.coef_[0] + away.intercept_, away.decision_function(there), atol=1e-5)
+        np.testing.assert_allclose(moved @ away.coef_[0] + away.intercept_, away.decision_function(moved), atol=1e-5)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -389,11 +389,11 @@ def test_a_linear_machine_far_from_the_origin_agrees_with_the_centred_one(labels
 def test_units_of_a_linear_kernel_scale_the_price(scale: float, fit_intercept: bool) -> None:
     X, y = two_moons()
     options: dict[str, Any] = {"kernel": "linear", "fit_intercept": fit_intercept}
-    here = SVC(**options).fit(X, y)
-    there = SVC(C=1 / scale**2, **options).fit(X * scale, y)
-    assert there.n_iter_ == here.n_iter_
-    np.testing.assert_allclose(there.decision_function(X * scale), here.decision_function(X))
-    np.testing.assert_allclose(there.predict_proba(X * scale), here.predict_proba(X))
+    original = SVC(**options).fit(X, y)
+    scaled = SVC(C=1 / scale**2, **options).fit(X * scale, y)
+    assert scaled.n_iter_ == original.n_iter_
+    np.testing.assert_allclose(scaled.decision_function(X * scale), original.decision_function(X))
+    np.testing.assert_allclose(scaled.predict_proba(X * scale), original.predict_proba(X))
 
 
 def test_it_can_be_pickled_before_and_after_computing_probabilities() -> None:

@@ -168,9 +168,9 @@ def test_an_interruption_keeps_the_best_point_so_far() -> None:
 
 def test_targets_far_from_zero_only_move_the_intercept() -> None:
     X, t = waves()
-    here, there = SVR(tol=1e-6).fit(X, t), SVR(tol=1e-6).fit(X, t + 1e8)
-    assert there.certificate_.holds
-    np.testing.assert_allclose(there.predict(X) - 1e8, here.predict(X), atol=1e-5)
+    original, moved = SVR(tol=1e-6).fit(X, t), SVR(tol=1e-6).fit(X, t + 1e8)
+    assert moved.certificate_.holds
+    np.testing.assert_allclose(moved.predict(X) - 1e8, original.predict(X), atol=1e-5)
 
 
 @pytest.mark.parametrize("scale", [2.0**-100, 2.0**100, 2.0**500])

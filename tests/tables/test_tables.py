@@ -127,8 +127,8 @@ def test_the_task_is_read_from_the_target(expected: Expected, folder: Path) -> N
 def test_columns_that_name_rows_are_left_out(expected: Expected, folder: Path) -> None:
     comparison = compared(expected, folder).comparison
     assert tuple(TrainingTable.of(comparison.table).identifiers) == expected.excluded
-    told = " ".join(comparison.notes)
-    assert all(f"'{name}'" in told for name in expected.excluded)
+    notes = " ".join(comparison.notes)
+    assert all(f"'{name}'" in notes for name in expected.excluded)
 
 
 @TABLE
@@ -197,14 +197,14 @@ def test_predictions_are_the_same_in_other_languages(expected: Expected, folder:
         with pytest.raises(ExportError):
             WRITERS[language](model)
         return
-    said, told = by_model(model, run.rows), LANGUAGES[language](model, run.rows)
-    np.testing.assert_allclose(np.asarray(told.values, dtype=float), said.values, rtol=1e-6, atol=1e-9)
-    assert_same(np.asarray(told.prediction), said.prediction)
+    said, exported = by_model(model, run.rows), LANGUAGES[language](model, run.rows)
+    np.testing.assert_allclose(np.asarray(exported.values, dtype=float), said.values, rtol=1e-6, atol=1e-9)
+    assert_same(np.asarray(exported.prediction), said.prediction)
 
 
-def assert_same(told: Any, said: Any) -> None:
+def assert_same(exported: Any, said: Any) -> None:
     """Numbers agree within rounding, classes exactly."""
     if np.asarray(said).dtype.kind == "f":
-        np.testing.assert_allclose(np.asarray(told, dtype=float), said, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(np.asarray(exported, dtype=float), said, rtol=1e-6, atol=1e-9)
     else:
-        assert [str(each) for each in told] == [str(each) for each in said]
+        assert [str(each) for each in exported] == [str(each) for each in said]

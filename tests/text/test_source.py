@@ -19,7 +19,7 @@ TALE = "the cat sat on a mat while dogs of all kinds ran after cars and über na
 def documents(n=120):
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(TALE.split(), rng.integers(1, 9))) for _ in range(n - 1)]
-    return [*texts, "a word that nobody has said before"]
+    return [*texts, "a word that occurs nowhere else"]
 
 
 def frame():

@@ -121,9 +121,9 @@ def _warn_of_other_writers(*folders: str) -> None:
     if not hasattr(os, "geteuid"):  # Windows has other permissions
         return
     for folder in folders:
-        found = os.stat(folder)
-        by_group = found.st_mode & stat.S_IWGRP and found.st_gid != os.getegid()
-        if found.st_mode & stat.S_IWOTH or by_group or found.st_uid not in (0, os.geteuid()):
+        folder_status = os.stat(folder)
+        by_group = folder_status.st_mode & stat.S_IWGRP and folder_status.st_gid != os.getegid()
+        if folder_status.st_mode & stat.S_IWOTH or by_group or folder_status.st_uid not in (0, os.geteuid()):
             warn(
                 f"Other users can write to {folder!r}, where NUMBA_CACHE_DIR keeps machine code that this process "
                 "runs. Name a folder that only you can write to.",

@@ -160,12 +160,12 @@ def _limits(model: Any, unused: list[str], whole: bool) -> list[str]:
         beyond = "beyond them its linear predictor continues as a straight line"
     else:
         beyond = "beyond them its predictions were not measured"
-    found = [
+    sentences = [
         f"The training data has the ranges and levels that are listed with the columns; {beyond}.",
         "Scores and ranges describe data like the training data; measure again when the data changes.",
     ]
     if unused:
-        found.insert(0, f"The model does not read {listed(unused)}.")
+        sentences.insert(0, f"The model does not read {listed(unused)}.")
     if not whole:
-        found.append("The summaries of the columns are those of the first rows.")
-    return found
+        sentences.append("The summaries of the columns are those of the first rows.")
+    return sentences

@@ -102,8 +102,8 @@ def _intervals(model: Any, X: Any) -> dict[str, Array]:
             "This model has no intervals, since it was not calibrated for them. Fit it with --conformal 0.9, which "
             "holds rows out to measure its errors."
         )
-    found = model.predict_interval(X)
-    if hasattr(found, "lower"):
-        return {"lower": np.asarray(found.lower), "upper": np.asarray(found.upper)}
-    lower, upper = np.asarray(found).T
+    intervals = model.predict_interval(X)
+    if hasattr(intervals, "lower"):
+        return {"lower": np.asarray(intervals.lower), "upper": np.asarray(intervals.upper)}
+    lower, upper = np.asarray(intervals).T
     return {"lower": lower, "upper": upper}

@@ -246,12 +246,12 @@ def find_sklearn(name: str) -> Any | None:
     *path, last = name.split(".")
     if path and path[0] != "sklearn":
         return None
-    for found, kind in all_estimators(type_filter=["classifier", "regressor"]):
-        if found.casefold() == last.casefold() and kind.__module__.startswith(".".join(path) or "sklearn"):
+    for class_name, kind in all_estimators(type_filter=["classifier", "regressor"]):
+        if class_name.casefold() == last.casefold() and kind.__module__.startswith(".".join(path) or "sklearn"):
             try:
                 return kind()
             except TypeError:  # another model is a required parameter
                 raise DataError(
-                    f"{found} needs parameters, and cannot be made by its name alone; give it in Python."
+                    f"{class_name} needs parameters, and cannot be made by its name alone; give it in Python."
                 ) from None
     return None

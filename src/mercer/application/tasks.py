@@ -115,7 +115,7 @@ class Task(ABC):
         return []
 
 
-def name_folds(found: Sequence[Any], most: int = 6) -> str:
+def name_folds(values: Sequence[Any], most: int = 6) -> str:
     """Name the folds, counted from 1, for which a value is true or positive.
 
     Examples
@@ -123,9 +123,9 @@ def name_folds(found: Sequence[Any], most: int = 6) -> str:
     >>> name_folds([0, 3, 1]), name_folds([True])
     ('folds 2 and 3', 'fold 1')
     """
-    numbers = [str(number) for number, each in enumerate(found, 1) if each]
-    if len(numbers) == len(found) > 1:
-        return f"all {len(found)} folds"
+    numbers = [str(number) for number, each in enumerate(values, 1) if each]
+    if len(numbers) == len(values) > 1:
+        return f"all {len(values)} folds"
     return f"fold{'s' if len(numbers) > 1 else ''} {join_words(numbers, most)}"
 
 
@@ -206,7 +206,7 @@ class ClassificationTask(Task):
                 missing.setdefault(int(code), [False] * len(splits))[number] = True
         if not missing:
             return []
-        named = [f"{self.labels.tolist()[code]!r} ({name_folds(found)})" for code, found in sorted(missing.items())]
+        named = [f"{self.labels.tolist()[code]!r} ({name_folds(values)})" for code, values in sorted(missing.items())]
         sentence = (
             f"Classes that the training rows of a fold lack: {join_words(named, 5)}. No model can predict them there; "
             "their rows count as errors in the accuracy and are left out of the log loss."

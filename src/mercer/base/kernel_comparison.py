@@ -160,7 +160,7 @@ def check_kernel_matrix(K: Array, name: str) -> None:
                 i, j = i + rows.start, j + columns.start
                 raise AsymmetricKernelError(
                     f"{name} is {K[i, j]:.6g} for the rows {i} and {j}, but {K[j, i]:.6g} for {j} and {i}: no inner "
-                    "product depends on the order. Give (K + K.T)/2 if the difference is not meant."
+                    "product depends on the order. Give (K + K.T)/2 if the difference is not intended."
                 )
 
 

@@ -163,5 +163,5 @@ def class_at(path: str) -> type | None:
     if path not in STORED_FIELDS:
         return None
     module, _, name = path.rpartition(".")
-    found: type = getattr(importlib.import_module(module), name)
-    return found
+    cls: type = getattr(importlib.import_module(module), name)
+    return cls

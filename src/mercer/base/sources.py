@@ -270,8 +270,10 @@ def fits_sources(fit: Callable[..., Fitted]) -> Callable[..., Fitted]:
                     "for X, or leave it out."
                 )
             return fit(self, *args, **more)
-        beside = dict(zip(("y", "sample_weight"), args[1:], strict=False)) | more
-        source = source_of(X, **{name: given for name, given in beside.items() if given is not None and name != first})
+        arguments = dict(zip(("y", "sample_weight"), args[1:], strict=False)) | more
+        source = source_of(
+            X, **{name: given for name, given in arguments.items() if given is not None and name != first}
+        )
         return _fit_source(self, source, checkpoint, fit)
 
     return fit_either
@@ -282,17 +284,17 @@ def is_source(X: Any) -> bool:
     return isinstance(X, Source) or type(X).__module__.split(".", 1)[0] in ("dask", "dask_expr")
 
 
-def source_of(X: Any, **beside: Any) -> Source:
+def source_of(X: Any, **given: Any) -> Source:
     """Return X if it is a source, or the source of a Dask collection and the targets and weights given with it."""
-    if beside or not isinstance(X, Source):
+    if given or not isinstance(X, Source):
         from mercer.data.sources.collections import of_collection, with_targets
 
-        collection = with_targets(X, **beside) if isinstance(X, Source) else of_collection(X, **beside)
+        collection = with_targets(X, **given) if isinstance(X, Source) else of_collection(X, **given)
         if collection is not None:
             return collection
-    if "y" in beside:
+    if "y" in given:
         raise DataError("A source has its target with it: leave y out, and name the target when it is opened.")
-    if beside:
+    if given:
         raise DataError(
             "Weights and offsets of a source are columns of it: name them when it is opened, as in "
             "mercer.data.open(path, target='y', weight='w')."
@@ -323,12 +325,12 @@ def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., 
 def _fit_arguments(model: Any, held: Chunk, fit: Callable[..., Any]) -> dict[str, Any]:
     """Return the weights and offsets of rows as arguments of `fit`; raise if a model, not a transformer, takes none."""
     given = {"sample_weight": held.weight, "offset": held.offset}
-    beside = {name: values for name, values in given.items() if values is not None}
-    unknown = [name for name in beside if name not in inspect.signature(fit).parameters]
+    arguments = {name: values for name, values in given.items() if values is not None}
+    unknown = [name for name in arguments if name not in inspect.signature(fit).parameters]
     if unknown and hasattr(model, "predict"):
         role = "weights" if unknown[0] == "sample_weight" else "offset"
         raise DataError(f"{type(model).__name__} takes no {role}; open the source without, or use another model.")
-    return {name: values for name, values in beside.items() if name not in unknown}
+    return {name: values for name, values in arguments.items() if name not in unknown}
 
 
 def maps_sources(transform: F) -> F:

@@ -188,8 +188,8 @@ def traits_of(model: Any) -> Traits:
     """Return the traits of a model or a class: its own, or those of its nearest base class that declares any."""
     cls = model if isinstance(model, type) else type(model)
     for base in cls.__mro__:
-        if (found := declared_traits(base)) is not None:
-            return found
+        if (declared := declared_traits(base)) is not None:
+            return declared
     return Traits()
 
 
@@ -225,7 +225,7 @@ class _TraitsInSource:
 @cache
 def _traits_in_sources() -> tuple[_TraitsInSource, ...]:
     """Return the traits in the source files of mercer, sorted by class name, without importing the classes."""
-    found = []
+    classes = []
     for each in tags.definitions():
         if "traits(" in each.decorators:
             (described,) = ast.parse(f"@{each.decorators}class _: pass").body
@@ -234,8 +234,8 @@ def _traits_in_sources() -> tuple[_TraitsInSource, ...]:
                 if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "traits":
                     tasks = tuple(ast.literal_eval(task) for task in call.args)
                     arguments = {part.arg: _literal(part.value) for part in call.keywords if part.arg is not None}
-                    found.append(_TraitsInSource(each.name, each.module, tasks, arguments))
-    return tuple(sorted(found, key=lambda each: each.name.casefold()))
+                    classes.append(_TraitsInSource(each.name, each.module, tasks, arguments))
+    return tuple(sorted(classes, key=lambda each: each.name.casefold()))
 
 
 def _literal(node: ast.expr) -> Any:
@@ -296,8 +296,8 @@ def estimator_named(name: str) -> type:
 
 def _declared_classes() -> list[type]:
     """Return the imported classes that declare traits, mercer's first, without those of modules that were unloaded."""
-    found = [cls for (module, _), cls in _DECLARED.items() if module in sys.modules]
-    return sorted(found, key=lambda cls: cls.__module__.partition(".")[0] != tags.PACKAGE)
+    classes = [cls for (module, _), cls in _DECLARED.items() if module in sys.modules]
+    return sorted(classes, key=lambda cls: cls.__module__.partition(".")[0] != tags.PACKAGE)
 
 
 def _predictors_of_other_packages() -> list[type]:

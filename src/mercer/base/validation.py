@@ -727,8 +727,8 @@ def check_finite(estimator: Any, X: Any) -> None:
     names = column_names(estimator)
     if not is_tensor(X):
         check_finite_entries(X, names, type(estimator).__name__)
-    elif (found := find_first(X, lambda values: ~np.isfinite(values))) is not None:
-        row, column, value = found
+    elif (first := find_first(X, lambda values: ~np.isfinite(values))) is not None:
+        row, column, value = first
         raise NonFiniteError(
             f"Input X contains {'NaN' if np.isnan(value) else 'infinity'}. Column {names[column]!r} is "
             f"{value} in row {row}; drop the row, or replace it by a number."
@@ -780,9 +780,9 @@ def raise_if_any(bad: Callable[[Array], Array], X: Any, names: list[str], *, gap
 
     `gaps` is the advice for NaN, `unknown` what may replace an infinity beside a number.
     """
-    if (found := find_first(X, bad)) is None:
+    if (first := find_first(X, bad)) is None:
         return
-    row, column, value = found
+    row, column, value = first
     if np.isnan(value):
         raise NonFiniteError(
             f"Input X contains NaN. Column {names[column]!r} has a missing value in row {row}, and {gaps}."
@@ -795,9 +795,9 @@ def raise_if_any(bad: Callable[[Array], Array], X: Any, names: list[str], *, gap
 
 def check_non_negative(X: Any, names: list[str], *, estimator: str, expected: str) -> None:
     """Raise an error that names the first negative value, if there is one, and what was `expected`."""
-    found = find_first(X, lambda values: values < 0)
-    if found is not None:
-        row, column, value = found
+    first = find_first(X, lambda values: values < 0)
+    if first is not None:
+        row, column, value = first
         raise SupportError(
             f"Negative values in data passed to {estimator} (input X). Column {names[column]!r} is {value} in row "
             f"{row}, but {expected}."
@@ -816,13 +816,13 @@ def find_first(X: Any, bad: Callable[[Array], Array]) -> tuple[int, int, Any] | 
     if isinstance(X, Encoded):
         return X.first_where(bad)
     if is_sparse(X):
-        if not (found := bad(X.data)).any():
+        if not (places := bad(X.data)).any():
             return None
-        entries, place = X.tocoo(), int(np.argmax(found))
+        entries, place = X.tocoo(), int(np.argmax(places))
         return int(entries.row[place]), int(entries.col[place]), entries.data[place]
     values = np.asarray(X)
-    found = np.argwhere(bad(values))
-    return (int(found[0, 0]), int(found[0, 1]), values[tuple(found[0])]) if len(found) else None
+    places = np.argwhere(bad(values))
+    return (int(places[0, 0]), int(places[0, 1]), values[tuple(places[0])]) if len(places) else None
 
 
 def check_coefficients(coef: Array, names: list[str]) -> None:

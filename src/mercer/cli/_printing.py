@@ -131,12 +131,12 @@ def remark_columns(schema: Schema, quiet: bool) -> None:
 
 def _notable(schema: Schema) -> dict[str, list[str]]:
     """Return the columns of a wide table that are left out, converted or may split rows, grouped by their notes."""
-    found: dict[str, list[str]] = {}
+    by_notes: dict[str, list[str]] = {}
     for column in schema:
         remarks = [note for note in column.notes if note.startswith(("identifier: ", "read as ")) or "--time" in note]
         if remarks:
-            found.setdefault("; ".join(remarks), []).append(column.name)
-    return found
+            by_notes.setdefault("; ".join(remarks), []).append(column.name)
+    return by_notes
 
 
 def _show_columns(schema: Schema) -> None:
@@ -210,8 +210,8 @@ def _input_stats(inputs: Iterable[str | None], *, deep: bool) -> Iterator[os.sta
         if name is None:
             continue
         with suppress(OSError, ValueError):  # not a file of this system, or not a valid name
-            found = [sys.stdin.fileno()] if name == "-" else input_files(name, deep=deep)
-            yield from (each for each in map(os.stat, found) if stat.S_ISREG(each.st_mode))
+            files = [sys.stdin.fileno()] if name == "-" else input_files(name, deep=deep)
+            yield from (each for each in map(os.stat, files) if stat.S_ISREG(each.st_mode))
 
 
 def _is_same_file(path: str | Path, other: str | Path) -> bool:

@@ -170,44 +170,46 @@ def compare(
         **split_columns,
     }
     with stage_bars(quiet, progress) as bars:
-        found, stopped = _compare(problem.X, problem.y, **options, time_limit=budget, progress=bars.update)
-    found.source, found.unit = rows.path.name, problem.unit
-    found.notes = (*found.notes, *left_out)
-    print_error = _write_results(found, json, markdown)
+        comparison, stopped = _compare(problem.X, problem.y, **options, time_limit=budget, progress=bars.update)
+    comparison.source, comparison.unit = rows.path.name, problem.unit
+    comparison.notes = (*comparison.notes, *left_out)
+    print_error = _write_results(comparison, json, markdown)
     if stopped:
         raise KeyboardInterrupt
-    if not found.done:
-        raise DataError(_explain_no_model(found))
+    if not comparison.done:
+        raise DataError(_explain_no_model(comparison))
     if save is not None:
-        _save_best(found, save, reading, quiet, progress)
+        _save_best(comparison, save, reading, quiet, progress)
     if report is not None:
-        _write_page(found, report, budget.whole(), quiet, progress)
+        _write_page(comparison, report, budget.whole(), quiet, progress)
     if print_error is not None:
         raise print_error
 
 
-def _save_best(found: Comparison, path: Path, reading: Reading, quiet: bool, progress: bool | None) -> None:
+def _save_best(comparison: Comparison, path: Path, reading: Reading, quiet: bool, progress: bool | None) -> None:
     """Save the recommended model, whatever time is left: without this file the run would be in vain."""
     from mercer.cli._printing import remark
     from mercer.files import save as save_model
 
     with _writing(path, quiet, progress) as bars:
         bars.update("best model", 0, 1)
-        save_model(found, path)
+        save_model(comparison, path)
         bars.update("best model", 1, 1)
-    which = "recommended model" if found.verdict().best is not None else "first model by score (none is recommended)"
-    remark(f"The {which}, {found.entry().name}, is in {path}.", quiet)
+    which = (
+        "recommended model" if comparison.verdict().best is not None else "first model by score (none is recommended)"
+    )
+    remark(f"The {which}, {comparison.entry().name}, is in {path}.", quiet)
     if (reminder := missing_reminder(reading)) is not None:
         remark(reminder, quiet)
 
 
-def _write_page(found: Comparison, path: Path, budget: Budget, quiet: bool, progress: bool | None) -> None:
+def _write_page(comparison: Comparison, path: Path, budget: Budget, quiet: bool, progress: bool | None) -> None:
     """Write the report, with the command of this run."""
     from mercer.cli._printing import remark
 
-    found.settings = {**found.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
+    comparison.settings = {**comparison.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
     with _writing(path, quiet, progress) as bars:
-        found.report(path, progress=bars.update, time_limit=budget)
+        comparison.report(path, progress=bars.update, time_limit=budget)
     remark(f"The page is {path}.", quiet)
 
 
@@ -259,12 +261,12 @@ def _compare(X: Any, y: Any, **options: Any) -> tuple[Comparison, bool]:
         return stopped.comparison, True
 
 
-def _explain_no_model(found: Comparison) -> str:
-    reasons = [f"{entry.name}: {note}" for entry in found.entries for note in entry.notes]
-    return " ".join(["No model could be fitted.", *(reasons or found.notes)[:1]])
+def _explain_no_model(comparison: Comparison) -> str:
+    reasons = [f"{entry.name}: {note}" for entry in comparison.entries for note in entry.notes]
+    return " ".join(["No model could be fitted.", *(reasons or comparison.notes)[:1]])
 
 
-def _write_results(found: Comparison, json: str | None, markdown: str | None) -> OSError | None:
+def _write_results(comparison: Comparison, json: str | None, markdown: str | None) -> OSError | None:
     """Write the results to files, and print them in one form.
 
     Returns the error of printing, such as that of a closed pipe: the caller writes further files before it raises.
@@ -273,15 +275,15 @@ def _write_results(found: Comparison, json: str | None, markdown: str | None) ->
 
     forms = []
     if json is not None:
-        forms.append((to_json(found.json()), json))
+        forms.append((to_json(comparison.json()), json))
     if markdown is not None:
-        forms.append((found.markdown(), markdown))
+        forms.append((comparison.markdown(), markdown))
     for text, path in forms:
         if path != "-":
             write(text, path)
     try:
         if "-" not in (json, markdown):
-            _print(found)
+            _print(comparison)
         for text, path in forms:
             if path == "-":
                 write(text, path)
@@ -291,17 +293,17 @@ def _write_results(found: Comparison, json: str | None, markdown: str | None) ->
     return None
 
 
-def _print(found: Comparison) -> None:
+def _print(comparison: Comparison) -> None:
     from mercer.cli._printing import print_sentence, show
 
-    board, tests, verdict = found.leaderboard(), found.differences(), found.verdict()
-    for problem in found.problems():
+    board, tests, verdict = comparison.leaderboard(), comparison.differences(), comparison.verdict()
+    for problem in comparison.problems():
         print_sentence(f"{problem.severity.upper()} {problem.code}: {problem.sentence} {problem.remedy}")
-    for sentence in (*verdict.sentences, found.task.reason):
+    for sentence in (*verdict.sentences, comparison.task.reason):
         print_sentence(sentence)
     show(replace(board, notes=()))
     if tests.rows:
         show(tests)
-    for sentence in (*found.sentences()[len(verdict.sentences) :], *board.notes):
-        if sentence != found.task.reason:
+    for sentence in (*comparison.sentences()[len(verdict.sentences) :], *board.notes):
+        if sentence != comparison.task.reason:
             print_sentence(sentence)

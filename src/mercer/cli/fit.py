@@ -120,11 +120,11 @@ def fit(
         if (reason := streaming_reason(data, streaming)) is None:
             problem = _read(data, target, drop or [], reading, quiet)
             remark_first_run(quiet)
-            found = fit_named(
+            fitted = fit_named(
                 model, problem.X, problem.y, task=task, settings=parse_settings(settings), **held_out, seed=seed
             )
             card = _card(
-                found, data, problem.X, problem.y, problem.target, len(problem.y), whole=True, unit=problem.unit
+                fitted, data, problem.X, problem.y, problem.target, len(problem.y), whole=True, unit=problem.unit
             )
         else:
             if task != "auto" or any(value is not None for value in held_out.values()):
@@ -137,13 +137,13 @@ def fit(
             remark_first_run(quiet)
             journal = until_saved.enter_context(open_checkpoint(streaming))
             with stage_bars(quiet, progress) as bars:
-                found = fit_streamed(model, source, parse_settings(settings), streaming, journal, bars, quiet)
+                fitted = fit_streamed(model, source, parse_settings(settings), streaming, journal, bars, quiet)
             head = source.head()
-            card = _card(found, data, head.X, head.y, str(source.columns.target), source.n_rows, whole=False)
-        remark_columns(found.schema, quiet)
-        for note in found.notes:
+            card = _card(fitted, data, head.X, head.y, str(source.columns.target), source.n_rows, whole=False)
+        remark_columns(fitted.schema, quiet)
+        for note in fitted.notes:
             remark(note, quiet)
-        save(found.model, output, card=card)
+        save(fitted.model, output, card=card)
         if journal is not None:  # only after saving, so that a full disk does not cost the whole fit
             journal.remove()
     remark(f"The model is in {output}.", quiet)
@@ -162,22 +162,22 @@ def _read(data: str, target: str | None, drop: list[str], reading: Reading, quie
 
 
 def _card(
-    found: PreparedModel, data: str, X: Any, y: Any, target: str, rows: int | None, *, whole: bool, unit: str = ""
+    fitted: PreparedModel, data: str, X: Any, y: Any, target: str, rows: int | None, *, whole: bool, unit: str = ""
 ) -> ModelCard:
     """Return the card of the model, without scores, which are not measured here."""
     from mercer.application.model_cards import make_card
     from mercer.data import Table
 
-    task = found.task or ("classification" if hasattr(found.model, "classes_") else "regression")
+    task = fitted.task or ("classification" if hasattr(fitted.model, "classes_") else "regression")
     table = Table.of(X, dates=True)
     return make_card(
-        found.model,
+        fitted.model,
         table,
         y,
         task=task,
         target=target,
         source=Path(data).name,
-        schema=found.schema,
+        schema=fitted.schema,
         rows=rows,
         whole=whole,
         unit=unit,

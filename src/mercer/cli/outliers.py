@@ -82,8 +82,8 @@ def outliers(
     table = Table.of(examined, dates=True)
     if skipped := [name for name in table.names if name not in TrainingTable.of(table).described]:
         remark(f"Columns left out because they are text, dates or identifiers: {listed(skipped)}.", quiet)
-    found = unusual_rows(table, reference=reference, fdr=fdr, most=most, seed=seed)
-    grid = _grid(found, frame, list(dict.fromkeys(keep or [])), flags=usual is not None)
+    unusual = unusual_rows(table, reference=reference, fdr=fdr, most=most, seed=seed)
+    grid = _grid(unusual, frame, list(dict.fromkeys(keep or [])), flags=usual is not None)
     if output is not None and form is not None:
         _write(grid, form, output, spreadsheet=spreadsheet)
         return
@@ -120,7 +120,7 @@ def _select_common(table: Any, usual: Any, paths: tuple[str, str]) -> tuple[Any,
     return select(table, names), select(usual, names), alone
 
 
-def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
+def _grid(unusual: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
     from mercer.application.reading import check_columns_exist
     from mercer.report import Field, Grid
 
@@ -135,14 +135,14 @@ def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
         Field("odd in"),
     ]
     rows = []
-    for k, row in enumerate(found.rows.tolist()):
+    for k, row in enumerate(unusual.rows.tolist()):
         kept = [None if (value := frame.column(name)[row].as_py()) is None else str(value) for name in keep]
-        odd = ", ".join(found.odd[k])
-        flagged = [("yes" if found.flagged[k] else "")] if flags else []
-        rows.append((row, *kept, float(found.p_values[k]), float(found.scores[k]), odd, *flagged))
+        odd = ", ".join(unusual.odd[k])
+        flagged = [("yes" if unusual.flagged[k] else "")] if flags else []
+        rows.append((row, *kept, float(unusual.p_values[k]), float(unusual.scores[k]), odd, *flagged))
     if flags:
         fields.append(Field("flagged"))
-    return Grid("", tuple(fields), tuple(rows), (f"{found.description} Rows are counted from 0.",))
+    return Grid("", tuple(fields), tuple(rows), (f"{unusual.description} Rows are counted from 0.",))
 
 
 def _write(grid: Any, form: str, output: str, *, spreadsheet: bool) -> None:

@@ -143,7 +143,7 @@ def _rows_counted_from(first: int) -> Iterator[None]:
     try:
         yield
     except MercerError as error:
-        message = re.sub(r"\b([Rr]ow) (\d+)\b", lambda found: f"{found[1]} {first + int(found[2])}", str(error))
+        message = re.sub(r"\b([Rr]ow) (\d+)\b", lambda match: f"{match[1]} {first + int(match[2])}", str(error))
         error.args = (message, *error.args[1:])
         raise
 

@@ -136,12 +136,13 @@ def check_mostly_missing(view: View) -> Iterator[CheckResult]:
     if view.sparse:
         return
     shares = {name: _missing_rows(view, name).mean() for name in view.table.names}
-    found = {name: share for name, share in shares.items() if 0.5 < share < 1}
-    if found:
+    mostly_missing = {name: share for name, share in shares.items() if 0.5 < share < 1}
+    if mostly_missing:
+        named = [f"{name} ({share:.0%})" for name, share in mostly_missing.items()]
         yield CheckResult(
-            f"More than half of the values are missing in {join_words([f'{n} ({s:.0%})' for n, s in found.items()])}.",
+            f"More than half of the values are missing in {join_words(named)}.",
             "Consider leaving such columns out: they have a value in few rows.",
-            tuple(found),
+            tuple(mostly_missing),
         )
 
 
@@ -201,13 +202,13 @@ def check_informative_gaps(view: View) -> Iterator[CheckResult]:
         return
     gaps = {name: _missing_rows(view, name) for name in view.table.names}
     some = {name: missing for name, missing in gaps.items() if 0 < missing.sum() < len(missing)}
-    found = [name for name, missing in some.items() if _gap_p_value(view, missing) * len(some) < GAP_LEVEL]
-    if found:
+    related = [name for name, missing in some.items() if _gap_p_value(view, missing) * len(some) < GAP_LEVEL]
+    if related:
         yield CheckResult(
-            f"Where {join_words(found, last='or')} is missing, the target differs from that of other rows.",
+            f"Where {join_words(related, last='or')} is missing, the target differs from that of other rows.",
             "Let models use the gap (TableFeatures marks it) instead of filling it silently; find out why values are "
             "missing.",
-            tuple(found),
+            tuple(related),
         )
 
 

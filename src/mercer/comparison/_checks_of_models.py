@@ -99,10 +99,10 @@ def check_penalty_bound(view: View) -> Iterator[CheckResult]:
 
 def _check_end(name: str, parameter: str, chosen: Any, tried: Any, least: int) -> CheckResult | None:
     """Return a result if the chosen value is the smallest or largest of at least `least` tried values."""
-    values, found = np.unique(_as_numbers(tried)), _as_numbers(chosen)
-    if len(values) < least or not (at_end := np.isin(found, values[[0, -1]])).any():
+    values, at = np.unique(_as_numbers(tried)), _as_numbers(chosen)
+    if len(values) < least or not (at_end := np.isin(at, values[[0, -1]])).any():
         return None
-    end, least_tried, most_tried = (format_number(value, 3) for value in (found[at_end][0], values[0], values[-1]))
+    end, least_tried, most_tried = (format_number(value, 3) for value in (at[at_end][0], values[0], values[-1]))
     return CheckResult(
         f"{name} chose {parameter} = {end}, the end of what it tried ({least_tried} to {most_tried}).",
         "Try a wider range.",
@@ -127,11 +127,11 @@ def check_calibration(view: View) -> Iterator[CheckResult]:
     proba, truth = view.probabilities(entry)
     if len(truth) < 50:
         return
-    found = calibration_error(proba, truth)
-    if found.p_value < 0.01 and found.matters:
+    error = calibration_error(proba, truth)
+    if error.p_value < 0.01 and error.matters:
         yield CheckResult(
-            f"The probabilities of {entry.name} are off by {found.error:.3f} on average, with "
-            f"{found.by_chance:.3f} expected by chance.",
+            f"The probabilities of {entry.name} are off by {error.error:.3f} on average, with "
+            f"{error.by_chance:.3f} expected by chance.",
             "Wrap the model in Calibrated, which learns the correction on held-out rows.",
         )
 

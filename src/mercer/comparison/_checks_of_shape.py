@@ -51,15 +51,15 @@ def check_separation(view: View) -> Iterator[CheckResult]:
     design, k = DenseMatrix.of(np.ascontiguousarray(X)), len(view.labels)
     try:
         if k == 2:
-            found = programme.bernoulli(Observations(design, target.astype(float)))
+            separation = programme.bernoulli(Observations(design, target.astype(float)))
         else:
-            found = programme.categorical(Observations(design, target), k)
+            separation = programme.categorical(Observations(design, target), k)
     except TooManyColumnsError:
         raise CheckSkipped(f"there are {len(names):,} features for each of {k:,} classes.") from None
-    if found.kind == "none":
+    if separation.kind == "none":
         return
-    columns = tuple(names[j] for j in _find_separating_features(X, found))[:5]
-    how = "completely" if found.kind == "complete" else "in part"
+    columns = tuple(names[j] for j in _find_separating_features(X, separation))[:5]
+    how = "completely" if separation.kind == "complete" else "in part"
     # separation in a sample does not imply separation of all rows
     where = f" in a sample of {len(X):,} rows" if len(X) < view.comparison.table.n_rows else ""
     among = f" (for {', '.join(columns)})" if columns else ""
@@ -72,11 +72,11 @@ def check_separation(view: View) -> Iterator[CheckResult]:
     )
 
 
-def _find_separating_features(X: Array, found: Any) -> list[int]:
+def _find_separating_features(X: Array, separation: Any) -> list[int]:
     """Return features that only separated rows have, such as levels with one class; else those with large weights."""
-    moved = np.abs(found.direction.reshape(len(found.direction), -1)).max(axis=1)[: X.shape[1]]
+    moved = np.abs(separation.direction.reshape(len(separation.direction), -1)).max(axis=1)[: X.shape[1]]
     order = [j for j in np.argsort(-moved, kind="stable").tolist() if moved[j] > 0]
-    left = X[~found.separated]
+    left = X[~separation.separated]
     alone = [j for j in order if len(left) and not left[:, j].any()]
     return alone or order
 
@@ -106,15 +106,15 @@ def check_collinearity(view: View) -> Iterator[CheckResult]:
     if len(names) < 2 or len(X) <= len(names) + 1:
         return
     inflation = variance_inflation(X)
-    found = [j for j in np.argsort(-inflation).tolist() if inflation[j] > MAX_INFLATION]
-    if found:
-        described = [f"{names[j]} ({_format_inflation(inflation[j])})" for j in found]
+    inflated = [j for j in np.argsort(-inflation).tolist() if inflation[j] > MAX_INFLATION]
+    if inflated:
+        described = [f"{names[j]} ({_format_inflation(inflation[j])})" for j in inflated]
         yield CheckResult(
             "Columns nearly determine each other: the variance of a coefficient is inflated for "
             f"{join_words(described)}.",
             "Drop one of them or combine them; a penalty keeps predictions sound, but single coefficients are hard "
             "to interpret.",
-            tuple(names[j] for j in found),
+            tuple(names[j] for j in inflated),
         )
 
 

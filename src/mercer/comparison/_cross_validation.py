@@ -106,7 +106,7 @@ def _name_features(message: str, entrant: Entrant, split: Split) -> str:
     except Exception:  # features without names
         return message
     return re.sub(
-        r"'x(\d+)'", lambda found: repr(names[int(found[1])]) if int(found[1]) < len(names) else found[0], message
+        r"'x(\d+)'", lambda match: repr(names[int(match[1])]) if int(match[1]) < len(names) else match[0], message
     )
 
 
@@ -228,7 +228,7 @@ def _describe_early_stop(model: Any, warned: Sequence[Warning | str]) -> list[st
     if not warned:
         return []
     evidence = re.split(r"[.;] (?=[A-Z])|\n", str(warned[0]).strip())[0].rstrip(".")
-    evidence = re.sub(r"(\d+) iteration\(s\)", lambda found: format_count(int(found[1]), "iteration"), evidence)
+    evidence = re.sub(r"(\d+) iteration\(s\)", lambda match: format_count(int(match[1]), "iteration"), evidence)
     limits = [
         value for name, value in model.get_params().items() if name.endswith("max_iter") and isinstance(value, int)
     ]
@@ -358,8 +358,12 @@ def _find_more_accurate(baseline: Entry, others: Sequence[Entry], task: Task, ov
     """Return the models with probabilities whose accuracy is significantly higher than that of the baseline."""
     able = [entry for entry in others if entry.probabilistic and not entry.failed]
     accuracy = next(metric for metric in task.metrics if metric.name == "accuracy")
-    found = baseline_differences(able, baseline, accuracy, overlap)
-    return [entry for entry in able if found[entry.name].adjusted < SIGNIFICANCE_LEVEL and found[entry.name].mean > 0]
+    differences = baseline_differences(able, baseline, accuracy, overlap)
+    return [
+        entry
+        for entry in able
+        if differences[entry.name].adjusted < SIGNIFICANCE_LEVEL and differences[entry.name].mean > 0
+    ]
 
 
 #: called with the stage, the number of steps done, the total, and the name of the next step

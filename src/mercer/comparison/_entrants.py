@@ -24,12 +24,12 @@ from mercer.data import Schema, Table
 
 def candidates_for(question: Question) -> list[Candidate]:
     """Return the candidates declared by the classes for a task, in their order."""
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for cls in estimators_for("classification" if question.predicts_classes else "regression"):
         declared = traits_of(cls).candidates
         assert declared is not None
-        found += resolve(declared)(question)
-    return sorted(found, key=lambda candidate: candidate.place)
+        candidates += resolve(declared)(question)
+    return sorted(candidates, key=lambda candidate: candidate.place)
 
 
 def baseline_candidate(question: Question) -> Candidate:
@@ -339,7 +339,9 @@ def _select_by_needs(
 
 def _note_searches(entrants: list[Entrant], inner: InnerSplitter | None) -> list[str]:
     """Return a note on the parameters that are chosen in every fit from its own rows."""
-    chosen = [f"{found} of {entrant.name}" for entrant in entrants if (found := _searched_parameter(entrant.model))]
+    chosen = [
+        f"{parameter} of {entrant.name}" for entrant in entrants if (parameter := _searched_parameter(entrant.model))
+    ]
     if not chosen:
         return []
     how = "" if inner is None else f" {inner.described}"

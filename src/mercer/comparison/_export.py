@@ -21,38 +21,38 @@ if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
 
 
-def make_comparison_card(found: Comparison, name: str | None = None) -> ModelCard:
+def make_comparison_card(comparison: Comparison, name: str | None = None) -> ModelCard:
     """Return the card of a model, with its held-out scores and those of the baseline."""
-    entry = found.entry(name)
-    model = found.fitted(entry.name)
-    problems = [each.sentence for each in found.problems()]
+    entry = comparison.entry(name)
+    model = comparison.fitted(entry.name)
+    problems = [each.sentence for each in comparison.problems()]
     made = make_card(
         model,
-        found.table,
-        found.y,
-        task=found.task.name,
-        target=found.target,
-        source=found.source,
+        comparison.table,
+        comparison.y,
+        task=comparison.task.name,
+        target=comparison.target,
+        source=comparison.source,
         name=entry.name,
-        scores=_card_scores(found, entry.name),
-        measured=found.title.rpartition("; ")[2],
+        scores=_card_scores(comparison, entry.name),
+        measured=comparison.title.rpartition("; ")[2],
         problems=problems,
-        unit=found.unit,
+        unit=comparison.unit,
     )
     attach_card(model, made)
     return made
 
 
-def _card_scores(found: Comparison, name: str) -> list[Score]:
-    baseline = found.baseline
+def _card_scores(comparison: Comparison, name: str) -> list[Score]:
+    baseline = comparison.baseline
     scores = []
-    for metric in found.task.metrics:
-        interval = found.interval(name, metric.name)
+    for metric in comparison.task.metrics:
+        interval = comparison.interval(name, metric.name)
         if math.isfinite(interval.mean):
             low, high = (value if math.isfinite(value) else None for value in (interval.low, interval.high))
             guess = math.nan if baseline is None else baseline.mean(metric.name)
             known = guess if math.isfinite(guess) else None
-            unit = found.unit if metric.in_units else ""
+            unit = comparison.unit if metric.in_units else ""
             scores.append(Score(metric.heading, float(interval.mean), low, high, known, unit))
     return scores
 
@@ -63,7 +63,7 @@ JSON_VERSION = 1
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
     """Return measures, differences and sentences; NaN is null and infinity the string "inf"."""
-    found: dict[str, Any] = to_strict_json(
+    content: dict[str, Any] = to_strict_json(
         {
             "format": "mercer comparison",
             "version": JSON_VERSION,
@@ -86,7 +86,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
             "settings": comparison.settings,
         }
     )
-    return found
+    return content
 
 
 def to_strict_json(value: Any) -> Any:
@@ -160,13 +160,13 @@ def _escape(text: str) -> str:
 
 def _verdict_record(comparison: Comparison) -> dict[str, Any]:
     """Return the names of the models, the rule and the sentences of the verdict."""
-    found = comparison.verdict()
+    verdict = comparison.verdict()
     names = {
-        role: None if (entry := getattr(found, role)) is None else entry.name
+        role: None if (entry := getattr(verdict, role)) is None else entry.name
         for role in ("best", "top", "runner_up", "baseline", "reference")
     }
-    within = [entry.name for entry in found.within_chance]
-    return {**names, "within_chance": within, "rule": found.rule, "sentences": found.sentences}
+    within = [entry.name for entry in verdict.within_chance]
+    return {**names, "within_chance": within, "rule": verdict.rule, "sentences": verdict.sentences}
 
 
 def _model_record(comparison: Comparison, entry: Entry) -> dict[str, Any]:
@@ -205,8 +205,8 @@ def _difference_records(comparison: Comparison) -> list[dict[str, Any]]:
             "best": best.name,
             "model": name,
             "by": shared_metric(comparison, best, comparison.entry(name)).name,
-            **found._asdict(),
-            "beyond_chance": describe_difference(found),
+            **difference._asdict(),
+            "beyond_chance": describe_difference(difference),
         }
-        for name, found in compare_with_best(comparison).items()
+        for name, difference in compare_with_best(comparison).items()
     ]

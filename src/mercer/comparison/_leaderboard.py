@@ -97,8 +97,8 @@ def make_frame(comparison: Comparison, library: str | None = None) -> Any:
 def _record(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     record: dict[str, Any] = {"model": entry.name, "kind": entry.kind, "partner": entry.partner or ""}
     for metric in comparison.task.metrics:
-        found = comparison.interval(entry.name, metric.name)
-        record |= {metric.name: found.mean, f"{metric.name}_low": found.low, f"{metric.name}_high": found.high}
+        interval = comparison.interval(entry.name, metric.name)
+        record |= {metric.name: interval.mean, f"{metric.name}_low": interval.low, f"{metric.name}_high": interval.high}
     if isinstance(comparison.task, ClassificationTask):
         error = entry.calibration
         parts = (math.nan,) * 3 if error is None else (error.error, error.low, error.high)
@@ -114,26 +114,26 @@ def _record(comparison: Comparison, entry: Entry) -> dict[str, Any]:
 
 def _format_interval(comparison: Comparison, entry: Entry, metric: Metric) -> Cell:
     """Format a score with its margin; ends that are 0 but for rounding, compared with the other models, as 0."""
-    found = comparison.interval(entry.name, metric.name)
+    interval = comparison.interval(entry.name, metric.name)
     means = [abs(each.mean(metric.name)) for each in list_entries(comparison)]
     scale = max((mean for mean in means if math.isfinite(mean)), default=0.0)
-    rounded = Interval(*(0.0 if abs(each) < VERDICT_ROUNDING * scale else each for each in found))
+    rounded = Interval(*(0.0 if abs(each) < VERDICT_ROUNDING * scale else each for each in interval))
     return "0" if rounded == (0.0, 0.0, 0.0) else _format_margin(metric.form, rounded)
 
 
-def _format_margin(form: str, found: Interval) -> Cell:
+def _format_margin(form: str, interval: Interval) -> Cell:
     """Format a mean and the margin of its interval with the same decimals; of unequal margins the larger one."""
-    if math.isnan(found.low):
-        return found.mean
-    mean, margin = format_plain(found.mean, form), max(found.high - found.mean, found.mean - found.low)
+    if math.isnan(interval.low):
+        return interval.mean
+    mean, margin = format_plain(interval.mean, form), max(interval.high - interval.mean, interval.mean - interval.low)
     decimals = len(mean.partition(".")[2].partition("e")[0])
     return f"{mean} ± {margin:,.{decimals}f}" if "e" not in mean else f"{mean} ± {margin:.1e}"
 
 
 def _format_calibration(entry: Entry) -> Cell:
     """Format the calibration error with both ends of its interval, which is not symmetric."""
-    found = entry.calibration
-    return None if found is None else f"{found.error:.3f} ({found.low:.3f}–{found.high:.3f})"
+    error = entry.calibration
+    return None if error is None else f"{error.error:.3f} ({error.low:.3f}–{error.high:.3f})"
 
 
 class Bytes(float):
@@ -159,17 +159,17 @@ def compare_with_best(comparison: Comparison) -> dict[str, Difference]:
     """
     best, *others = comparison.done
     overlap = overlap_of(comparison.splits)
-    found = {}
+    differences = {}
     for entry in others:
         metric = shared_metric(comparison, best, entry)
-        found[entry.name] = score_difference(best, entry, metric, overlap)
-        if entry.kind == "baseline" and best.kind != "baseline" and found[entry.name].mean > 0:
+        differences[entry.name] = score_difference(best, entry, metric, overlap)
+        if entry.kind == "baseline" and best.kind != "baseline" and differences[entry.name].mean > 0:
             models = [each for each in comparison.done if each.kind != "baseline"]
-            found[entry.name] = baseline_differences(models, entry, metric, overlap)[best.name]
-    rivals = [name for name, difference in found.items() if math.isnan(difference.adjusted)]
-    for name, p in zip(rivals, holm([found[name].p for name in rivals]), strict=True):
-        found[name] = found[name]._replace(adjusted=p)
-    return found
+            differences[entry.name] = baseline_differences(models, entry, metric, overlap)[best.name]
+    rivals = [name for name, difference in differences.items() if math.isnan(difference.adjusted)]
+    for name, p in zip(rivals, holm([differences[name].p for name in rivals]), strict=True):
+        differences[name] = differences[name]._replace(adjusted=p)
+    return differences
 
 
 def shared_metric(comparison: Comparison, one: Entry, other: Entry) -> Metric:
@@ -188,10 +188,20 @@ def make_differences(comparison: Comparison) -> Grid:
         return Grid("Differences from the best score", (Field("model"),), ())
     best = comparison.done[0]
     rows = []
-    for name, found in compare_with_best(comparison).items():
+    for name, difference in compare_with_best(comparison).items():
         metric = shared_metric(comparison, best, comparison.entry(name))
-        chances = PValue(found.p), PValue(found.adjusted)
-        rows.append((name, metric.heading, found.mean, found.low, found.high, *chances, describe_difference(found)))
+        chances = PValue(difference.p), PValue(difference.adjusted)
+        rows.append(
+            (
+                name,
+                metric.heading,
+                difference.mean,
+                difference.low,
+                difference.high,
+                *chances,
+                describe_difference(difference),
+            )
+        )
     fields = (
         Field("model"),
         Field("by"),
@@ -208,8 +218,8 @@ def make_differences(comparison: Comparison) -> Grid:
     return Grid(f"Differences from the best score, that of {best.name}", fields, tuple(rows), (note,))
 
 
-def describe_difference(found: Difference) -> str:
+def describe_difference(difference: Difference) -> str:
     """Return whether a difference is beyond chance: "yes", "no", or a dash without a test."""
-    if math.isnan(found.adjusted):
-        return "yes, without bound" if found.mean == math.inf else EMPTY_CELL
-    return "yes" if found.adjusted < SIGNIFICANCE_LEVEL else "no"
+    if math.isnan(difference.adjusted):
+        return "yes, without bound" if difference.mean == math.inf else EMPTY_CELL
+    return "yes" if difference.adjusted < SIGNIFICANCE_LEVEL else "no"

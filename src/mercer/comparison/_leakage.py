@@ -94,19 +94,20 @@ class LeakEvidence(NamedTuple):
 
 def check_leakage(view: View) -> Iterator[CheckResult]:
     """Report columns that reveal the target by themselves; if there are any, also those that reveal almost as much."""
-    trend = {column for found in check_time_series(view) for column in found.columns}
-    certain = [found for found in _evidence(view) if found.how and found.name not in trend]
-    for found in certain:
-        yield CheckResult(f"Column {found.name!r} gives the target away: {found.how}.", LEAK_REMEDY, (found.name,))
+    trend = {column for evidence in check_time_series(view) for column in evidence.columns}
+    certain = [evidence for evidence in _evidence(view) if evidence.how and evidence.name not in trend]
+    for evidence in certain:
+        yield CheckResult(
+            f"Column {evidence.name!r} gives the target away: {evidence.how}.", LEAK_REMEDY, (evidence.name,)
+        )
     if not certain:
         return
     what = "of the mistakes of a constant prediction avoided" if _is_classes(view) else "of the variance explained"
-    for found in _evidence(view):
-        if not found.how and found.strength > MIN_SHARE_OF_ONE_VALUE:
-            sentence = (
-                f"Column {found.name!r} reveals almost as much of the target by itself: {found.strength:.1%} {what}."
-            )
-            yield CheckResult(sentence, LEAK_REMEDY, (found.name,), "warning")
+    for evidence in _evidence(view):
+        if not evidence.how and evidence.strength > MIN_SHARE_OF_ONE_VALUE:
+            share = f"{evidence.strength:.1%} {what}"
+            sentence = f"Column {evidence.name!r} reveals almost as much of the target by itself: {share}."
+            yield CheckResult(sentence, LEAK_REMEDY, (evidence.name,), "warning")
 
 
 def check_combinations(view: View) -> Iterator[CheckResult]:
@@ -124,7 +125,7 @@ _COMBINATION_CACHE: WeakKeyDictionary[View, tuple[CheckResult, ...]] = WeakKeyDi
 
 
 def _find_combinations(view: View) -> Iterator[CheckResult]:
-    alone = {found.name for found in _evidence(view) if found.how}
+    alone = {evidence.name for evidence in _evidence(view) if evidence.how}
     kinds = {column.name: column.kind for column in view.schema}
     names = [name for name in view.table.names if kinds.get(name) in TERM_KINDS and name not in alone]
     if view.sparse or len(names) < 2:
@@ -196,10 +197,10 @@ def _format_sum(sums: dict[int, float], names: list[str]) -> str:
 
 def _check_threshold(view: View, rows: Array, numbers: Array, names: list[str]) -> Iterator[CheckResult]:
     """Report two classes that are the two sides of a threshold on a sum of columns."""
-    found = _separating_terms(numbers, view.target[rows].astype(int))
-    if found is None:
+    separating = _separating_terms(numbers, view.target[rows].astype(int))
+    if separating is None:
         return
-    sums, limit, mistakes, n = found
+    sums, limit, mistakes, n = separating
     used = [names[j] for j in sums]
     right = "without a mistake" if not mistakes else f"correctly in {n - mistakes:,} of {n:,} rows"
     terms = _format_sum(sums, names)
@@ -236,12 +237,12 @@ def check_too_good(view: View) -> Iterator[CheckResult]:
         is_good = reached >= TOO_MUCH_EXPLAINED
     if not is_good or any(check_leakage(view)) or any(check_combinations(view)) or any(check_time_series(view)):
         return
-    strongest = sorted(_evidence(view), key=lambda found: -found.strength)[:3]
+    strongest = sorted(_evidence(view), key=lambda evidence: -evidence.strength)[:3]
     heading = "accuracy" if classes else "R²"
-    named = [f"{found.name!r} ({found.strength:.2f})" for found in strongest if found.strength > 0]
+    named = [f"{evidence.name!r} ({evidence.strength:.2f})" for evidence in strongest if evidence.strength > 0]
     what = "share of mistakes avoided" if classes else "share of the variance explained"
     by_columns = f" The columns that explain most of the target by themselves are {join_words(named)}, by the {what}."
-    columns = tuple(found.name for found in strongest)
+    columns = tuple(evidence.name for evidence in strongest)
     if not classes and len(view.amounts) > 1:
         rows = sample_rows(len(view.target), MAX_COMBINATION_ROWS)
         sums = _exact_terms(view.numbers[rows], view.target[rows].astype(float), 1 - TOO_MUCH_EXPLAINED)
@@ -360,9 +361,11 @@ def _evidence_for_classes(
     known, classes = codes >= 0, view.target.astype(int)
     labels = [str(label) for label in view.comparison.task.labels.tolist()]  # type: ignore[attr-defined]
     if (
-        found := _evidence_of_one_value(name, ~known, classes, "it is missing", "it is known", labels, min_purity=0.0)
+        evidence := _evidence_of_one_value(
+            name, ~known, classes, "it is missing", "it is known", labels, min_purity=0.0
+        )
     ).how:
-        return found
+        return evidence
     if only_gaps or known.sum() < MIN_LEAK_ROWS or known.mean() < 0.5:
         return LeakEvidence(name, 0.0)
     codes, classes = codes[known], classes[known]

@@ -26,16 +26,16 @@ def choose_models(models: Sequence[Any], selection: ModelSelection, table: Table
     """Return the models with these names, from the selection or prepared for the table, and estimators as given."""
     given = [model for model in models if not isinstance(model, str)]
     estimators = iter(select_given(given, table).entrants)
-    found: list[Entrant] = []
+    entrants: list[Entrant] = []
     for model in models:
         named = find_by_name(model, selection, table, task) if isinstance(model, str) else [next(estimators)]
-        found += [each for each in named if each.name not in {one.name for one in found}]
-    absent = {each.name for each in selection.entrants} - {each.name for each in found}
+        entrants += [each for each in named if each.name not in {one.name for one in entrants}]
+    absent = {each.name for each in selection.entrants} - {each.name for each in entrants}
     notes = [
         note for note in selection.notes if not note.startswith("Left out") and not any(one in note for one in absent)
     ]
     # partners were found among all selected models
-    return ModelSelection(add_partners(found), notes)
+    return ModelSelection(add_partners(entrants), notes)
 
 
 def find_listed(name: str, selection: ModelSelection) -> Entrant | None:

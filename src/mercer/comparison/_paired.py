@@ -35,7 +35,7 @@ def scores_by_unit(metrics: Sequence[Metric], outcomes: Sequence[Outcome], units
 
     `outcomes` and `units` have an entry for each split: the forecasts of its held-out rows, and their units.
     """
-    found = {}
+    by_metric = {}
     for metric in metrics:
         if metric.by_row is None:
             continue
@@ -43,8 +43,10 @@ def scores_by_unit(metrics: Sequence[Metric], outcomes: Sequence[Outcome], units
         means = [float(metric.measure(outcome)) for outcome in outcomes]
         mean = float(np.mean([each for each in means if not np.isnan(each)] or [np.nan]))
         if np.isfinite(mean):
-            found[metric.name] = mean + _sum_by_unit([None if part is None else part - mean for part in parts], units)
-    return found
+            by_metric[metric.name] = mean + _sum_by_unit(
+                [None if part is None else part - mean for part in parts], units
+            )
+    return by_metric
 
 
 def signals_by_unit(metrics: Sequence[Metric], outcomes: Sequence[Outcome], units: Sequence[Array]) -> dict[str, Array]:
@@ -53,13 +55,13 @@ def signals_by_unit(metrics: Sequence[Metric], outcomes: Sequence[Outcome], unit
     For Y and G of `Metric.pairing`, the mean of Σ (Y − Ȳ)(G − Ḡ) is the reduction of the loss compared with the same
     forecasts assigned to the targets of the split in random order.
     """
-    found = {}
+    by_metric = {}
     for metric in metrics:
         pairs = [None if metric.pairing is None else metric.pairing(outcome) for outcome in outcomes]
         if all(pair is not None for pair in pairs):
             parts = [((Y - Y.mean(axis=0)) * (G - G.mean(axis=0))).sum(axis=1) for Y, G in filter(None, pairs)]
-            found[metric.name] = _sum_by_unit(parts, units)
-    return found
+            by_metric[metric.name] = _sum_by_unit(parts, units)
+    return by_metric
 
 
 def _sum_by_unit(parts: Sequence[Array | None], units: Sequence[Array]) -> Array:
@@ -137,10 +139,10 @@ def difference_of(one: Array, other: Array, overlap: float) -> Difference:
     """
     both = ~(np.isnan(one) | np.isnan(other))
     one, other = one[both], other[both]
-    found = paired_t(one, other, overlap)
-    if math.isnan(found.p):
-        return found
-    return found._replace(p=min(found.p, p_of_ratios(one, other, overlap)))
+    difference = paired_t(one, other, overlap)
+    if math.isnan(difference.p):
+        return difference
+    return difference._replace(p=min(difference.p, p_of_ratios(one, other, overlap)))
 
 
 def paired_t(one: Array, other: Array, overlap: float = 0.0) -> Difference:

@@ -189,8 +189,8 @@ class TreeColumns(TransformerMixin, BaseEstimator):
 
     def categories(self) -> list[int] | None:
         """Return the positions of categories among the columns."""
-        found = [place for place, kind in enumerate(self.kinds.values()) if kind is Kind.CATEGORY]
-        return found or None
+        places = [place for place, kind in enumerate(self.kinds.values()) if kind is Kind.CATEGORY]
+        return places or None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         from sklearn.feature_extraction.text import CountVectorizer

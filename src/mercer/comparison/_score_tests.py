@@ -50,13 +50,13 @@ def score_interval(entry: Entry, metric: Metric, overlap: float) -> Interval:
 def score_difference(one: Entry, other: Entry, metric: Metric, overlap: float) -> Difference:
     """Return the advantage of the first model by a measure, with its interval and p-value."""
     gains = metric.gain(one.scores[metric.name]), metric.gain(other.scores[metric.name])
-    found = difference_of(*gains, overlap)
+    difference = difference_of(*gains, overlap)
     parts = one.by_unit.get(metric.name), other.by_unit.get(metric.name)
-    if parts[0] is None or parts[1] is None or not math.isfinite(found.mean):
-        return found
+    if parts[0] is None or parts[1] is None or not math.isfinite(difference.mean):
+        return difference
     by_units = paired_t(metric.gain(parts[0]), metric.gain(parts[1]))
     p_values = [by_units.p, p_of_ratios(*gains, overlap)]
-    if other.kind == "baseline" and one.kind != "baseline" and found.mean > 0 and metric.name in one.signal:
+    if other.kind == "baseline" and one.kind != "baseline" and difference.mean > 0 and metric.name in one.signal:
         p_values.append(p_of_signal(one.signal[metric.name]))
     return by_units._replace(p=min(p_values))
 
@@ -70,7 +70,7 @@ def baseline_differences(
     model is not better; the correlations of the models are those of the parts of the units in the covariances of
     forecasts and targets (`adjust_jointly`).
     """
-    found = [score_difference(entry, baseline, metric, overlap) for entry in models]
-    one_sided = [1.0 if each.mean <= 0 and not math.isnan(each.p) else each.p for each in found]
+    differences = [score_difference(entry, baseline, metric, overlap) for entry in models]
+    one_sided = [1.0 if each.mean <= 0 and not math.isnan(each.p) else each.p for each in differences]
     adjusted = adjust_jointly(one_sided, [entry.signal.get(metric.name) for entry in models])
-    return {entry.name: each._replace(adjusted=p) for entry, each, p in zip(models, found, adjusted, strict=True)}
+    return {entry.name: each._replace(adjusted=p) for entry, each, p in zip(models, differences, adjusted, strict=True)}

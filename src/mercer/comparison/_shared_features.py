@@ -57,17 +57,17 @@ class SharedFeatures:
         key = self._key(model, table)
         if key is None:
             return None
-        for position, (of_table, train, parameters, found) in enumerate(self._kept):
+        for position, (of_table, train, parameters, features) in enumerate(self._kept):
             if of_table is table and train is split[0] and parameters == key:
                 self._kept.append(self._kept.pop(position))
-                for message in found.warned:
+                for message in features.warned:
                     warnings.warn(message, stacklevel=2)
-                return found._replace(train=copy.deepcopy(found.train), test=copy.deepcopy(found.test))
-        found = _make_features(model.steps[0][1], table, split, y)
-        if self.splits * max(_count_values(found.train), _count_values(found.test)) <= self.most_values:
-            kept = found._replace(train=copy.deepcopy(found.train), test=copy.deepcopy(found.test))
+                return features._replace(train=copy.deepcopy(features.train), test=copy.deepcopy(features.test))
+        features = _make_features(model.steps[0][1], table, split, y)
+        if self.splits * max(_count_values(features.train), _count_values(features.test)) <= self.most_values:
+            kept = features._replace(train=copy.deepcopy(features.train), test=copy.deepcopy(features.test))
             self._kept = [*self._kept[1 - self.most_kept * self.splits :], (table, split[0], key, kept)]
-        return found
+        return features
 
     def _key(self, model: Any, table: Table) -> bytes | None:
         """Return what the features depend on besides the rows; None if they cannot be shared."""

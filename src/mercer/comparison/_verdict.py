@@ -101,7 +101,7 @@ class Verdict:
         roles = ("best", "runner_up", "baseline", "reference")
         names = (entry and entry.name for entry in (self.best, self.runner_up, self.baseline, self.reference))
         named = ", ".join(f"{role}={name!r}" for role, name in zip(roles, names, strict=True))
-        return f"Verdict({named}, metric={self.metric.name!r}, problems={[found.code for found in self.problems]})"
+        return f"Verdict({named}, metric={self.metric.name!r}, problems={[problem.code for problem in self.problems]})"
 
 
 def make_verdict(comparison: Comparison) -> Verdict:
@@ -148,7 +148,7 @@ def make_verdict(comparison: Comparison) -> Verdict:
                 able,
                 tests,
                 _describe_group(models, equal, within, tests),
-                has_errors=any(found.severity == "error" for found in problems),
+                has_errors=any(problem.severity == "error" for problem in problems),
             )
             if best in equal or best is top or deciding
             else _explain_possible_choice(comparison, metric, best, top),
@@ -175,9 +175,11 @@ def _find_deciding_classifiers(comparison: Comparison, models: list[Entry], base
         return []
     metric = comparison.metric("accuracy")
     plain = [entry for entry in models if not entry.probabilistic]
-    found = baseline_differences(plain, baseline, metric, overlap_of(comparison.splits))
+    differences = baseline_differences(plain, baseline, metric, overlap_of(comparison.splits))
     better = [
-        entry for entry in plain if found[entry.name].mean > 0 and found[entry.name].adjusted < SIGNIFICANCE_LEVEL
+        entry
+        for entry in plain
+        if differences[entry.name].mean > 0 and differences[entry.name].adjusted < SIGNIFICANCE_LEVEL
     ]
     better.sort(key=lambda entry: -entry.mean(metric.name))
     return [entry for entry in better if not _difference(comparison, metric, better[0], entry).p < SIGNIFICANCE_LEVEL]
@@ -198,7 +200,7 @@ def find_within_chance(comparison: Comparison, metric: Metric | None = None) -> 
     top, *others = models
     others = [entry for entry in others if not math.isnan(entry.mean(metric.name))]
     p_values = [_difference(comparison, metric, top, entry).p for entry in others]
-    found = comparison.interval(top.name, metric.name)
+    interval = comparison.interval(top.name, metric.name)
     gains = [metric.gain(entry.mean(metric.name)) for entry in others]
     least, same = (_least_gain(comparison, metric, top, share) for share in (MAX_GAIN_SHARE, TRIFLING_GAIN_SHARE))
     return [
@@ -208,7 +210,7 @@ def find_within_chance(comparison: Comparison, metric: Metric | None = None) -> 
             for entry, p, adjusted, gain in zip(others, p_values, holm(p_values), gains, strict=True)
             if (
                 adjusted >= SIGNIFICANCE_LEVEL
-                and found.low <= entry.mean(metric.name) <= found.high
+                and interval.low <= entry.mean(metric.name) <= interval.high
                 and (gain >= least or p >= ONE_ERROR_P_VALUE)
             )
             or gain >= same > -math.inf
@@ -271,8 +273,8 @@ def _beats_baseline(
     """Return whether a model beats the baseline beyond chance; with a single split, whether it beats it."""
     if baseline is None or decides_better(comparison, entry, baseline):
         return True
-    found = differences[entry.name]
-    return found.mean > 0 and not found.adjusted >= SIGNIFICANCE_LEVEL
+    difference = differences[entry.name]
+    return difference.mean > 0 and not difference.adjusted >= SIGNIFICANCE_LEVEL
 
 
 def decides_better(comparison: Comparison, entry: Entry, baseline: Entry) -> bool:
@@ -302,7 +304,9 @@ def _explain_no_models(comparison: Comparison, baseline: Entry | None) -> str:
 
 def _warn_of_leaks(problems: Sequence[Finding]) -> list[str]:
     """Return a warning about columns that leak the target, with the command that leaves them out."""
-    columns = list(dict.fromkeys(name for found in problems if found.severity == "error" for name in found.columns))
+    columns = list(
+        dict.fromkeys(name for problem in problems if problem.severity == "error" for name in problem.columns)
+    )
     if not columns:
         return []
     again = " ".join(f"--drop {shlex.quote(name)}" for name in columns[:MAX_NAMED_MODELS])
@@ -312,11 +316,11 @@ def _warn_of_leaks(problems: Sequence[Finding]) -> list[str]:
 
 
 def _recommend(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> str:
-    found = comparison.interval(best.name, metric.name)
-    score = format_score(comparison, metric, found.mean)
+    interval = comparison.interval(best.name, metric.name)
+    score = format_score(comparison, metric, interval.mean)
     sentence = f"Use {best.name}: {metric.heading} {score} on rows that it was not fitted to"
-    if not math.isnan(found.low):
-        low, high = (format_score(comparison, metric, end) for end in (found.low, found.high))
+    if not math.isnan(interval.low):
+        low, high = (format_score(comparison, metric, end) for end in (interval.low, interval.high))
         sentence += f" (95% interval {low} to {high})"
     others = [each for each in comparison.task.metrics if each.shown and each is not metric]
     measures = [
@@ -347,10 +351,10 @@ def _describe_group(
     return f"{near} whose predictions are all possible" if len(within) < len(equal) else near
 
 
-def _is_beyond_chance(found: Difference | None) -> bool:
+def _is_beyond_chance(difference: Difference | None) -> bool:
     """Return whether the table of differences calls a model worse than the best beyond chance."""
-    return found is not None and (
-        found.mean == math.inf if math.isnan(found.adjusted) else found.adjusted < SIGNIFICANCE_LEVEL
+    return difference is not None and (
+        difference.mean == math.inf if math.isnan(difference.adjusted) else difference.adjusted < SIGNIFICANCE_LEVEL
     )
 
 
@@ -408,8 +412,8 @@ def _explain_choice(
     score = runner_up.mean(metric.name)
     if math.isnan(score):
         return f"It has the best score; the runner-up, {runner_up.name}, has no {metric.heading}."
-    found = _difference(comparison, metric, best, runner_up)
-    beyond = found.mean == math.inf or found.p < SIGNIFICANCE_LEVEL
+    difference = _difference(comparison, metric, best, runner_up)
+    beyond = difference.mean == math.inf or difference.p < SIGNIFICANCE_LEVEL
     return (
         f"It has the best score; the runner-up, {runner_up.name}, has {metric.heading} "
         f"{format_score(comparison, metric, score)}{', worse beyond chance' if beyond else ''}."
@@ -452,8 +456,8 @@ def _describe_doubts(comparison: Comparison, metric: Metric, best: Entry, baseli
             f"({CALIBRATION_ADVICE})."
         )
         return [sentence]
-    found = _difference(comparison, metric, best, baseline)
-    if math.isfinite(found.mean) and math.isnan(found.p):
+    difference = _difference(comparison, metric, best, baseline)
+    if math.isfinite(difference.mean) and math.isnan(difference.p):
         return ["A single split cannot show whether it beats the baseline beyond chance."]
     return []
 
@@ -527,17 +531,18 @@ def _compare_with_reference(comparison: Comparison, metric: Metric, entry: Entry
     score = reference.mean(metric.name)
     if reference.failed or math.isnan(score):
         return ""
-    found = _difference(comparison, metric, entry, reference)
+    difference = _difference(comparison, metric, entry, reference)
     which = f"The reference, {reference.name}, has {metric.heading} {format_score(comparison, metric, score)}"
-    if not math.isfinite(found.mean):
+    if not math.isfinite(difference.mean):
         return f"{which}."
-    word = "saves" if found.mean > 0 else "costs"
+    word = "saves" if difference.mean > 0 else "costs"
     low, high, mean = (
-        format_score(comparison, metric, each) for each in (*sorted((abs(found.low), abs(found.high))), abs(found.mean))
+        format_score(comparison, metric, each)
+        for each in (*sorted((abs(difference.low), abs(difference.high))), abs(difference.mean))
     )
     # a test of logarithms may be significant although the interval of the difference contains 0
-    interval = f" (95% interval {low} to {high})" if found.low * found.high > 0 else ""
-    if not found.p < SIGNIFICANCE_LEVEL:
+    interval = f" (95% interval {low} to {high})" if difference.low * difference.high > 0 else ""
+    if not difference.p < SIGNIFICANCE_LEVEL:
         return f"{which}: the difference is within chance."
     return f"{which}: {entry.name} {word} {mean}{interval}, beyond chance."
 
@@ -618,10 +623,10 @@ def _describe_pair(comparison: Comparison, generative: Entry, partner: Entry, p:
     metric, rows = comparison.task.metric, len(comparison.splits[0][0])
     ahead = metric.gain(generative.mean(metric.name)) > metric.gain(partner.mean(metric.name))
     first, second = (generative, partner) if ahead else (partner, generative)
-    found = score_difference(first, second, metric, overlap_of(comparison.splits))
-    if math.isnan(found.mean):  # both are infinite somewhere
+    difference = score_difference(first, second, metric, overlap_of(comparison.splits))
+    if math.isnan(difference.mean):  # both are infinite somewhere
         return ""
-    p = found.p if p is None else p
+    p = difference.p if p is None else p
     scores = format_apart(first.mean(metric.name), second.mean(metric.name), unit_of(comparison, metric))
     figures = f"{metric.heading} {scores}"
     if ahead:
@@ -631,9 +636,9 @@ def _describe_pair(comparison: Comparison, generative: Entry, partner: Entry, p:
     else:
         why = ": there are enough rows to learn the boundary itself, and it assumes less about the columns"
     pair = f"Of the pair {generative.name} (generative) and {partner.name} (discriminative),"
-    if found.mean == 0:
+    if difference.mean == 0:
         return f"{pair} neither is ahead on {rows:,} training rows ({figures})."
-    if math.isfinite(found.mean) and not p < SIGNIFICANCE_LEVEL:  # a single split shows nothing
+    if math.isfinite(difference.mean) and not p < SIGNIFICANCE_LEVEL:  # a single split shows nothing
         return (
             f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}), but not beyond chance: more rows, or "
             "more repeats, would show."

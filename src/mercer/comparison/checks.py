@@ -139,15 +139,15 @@ def run_checks(view: View, checks: Sequence[AssumptionCheck]) -> CheckReport:
     findings, passed, undone = [], [], []
     for each in checks:
         try:
-            found = [result.finding(each.code, each.severity) for result in each.run(view)]
+            findings_of_check = [result.finding(each.code, each.severity) for result in each.run(view)]
         except CheckSkipped as reason:
             undone.append(f"{each.code} ({each.name}): {reason}")
             continue
         except Exception as failure:
             undone.append(f"{each.code} ({each.name}): {type(failure).__name__}: {failure}")
             continue
-        findings += found
-        if not found:
+        findings += findings_of_check
+        if not findings_of_check:
             passed.append(f"{each.code} {each.name}")
     return CheckReport(tuple(findings), tuple(passed), tuple(undone))
 

@@ -246,12 +246,12 @@ def _split_frame(X: Any, target: str, groups: Any, times: Any) -> tuple[TargetPr
 
 def _add_reference(entrants: list[Entrant], table: Table, question: Task) -> tuple[list[Entrant], list[str]]:
     """Add the reference after the models, unless one of them has its name; return notes if there is none."""
-    found = make_reference(table, question)
-    if found is None:
+    reference = make_reference(table, question)
+    if reference is None:
         return entrants, [explain_missing_reference(table, question)]
-    if found.name in {entrant.name for entrant in entrants}:
+    if reference.name in {entrant.name for entrant in entrants}:
         return entrants, []
-    return [*entrants, found], []
+    return [*entrants, reference], []
 
 
 def _choose_models(

@@ -112,10 +112,10 @@ class Comparison:
                 raise DataError(f"None of the models could be fitted: {self.entries[0].notes[0]}.")
             return self.verdict().best or self.done[0]
         entries = (*self.entries, self.reference, self.unlisted_baseline)
-        found = next((entry for entry in entries if entry is not None and entry.name == str(name)), None)
-        if found is None:
+        match = next((entry for entry in entries if entry is not None and entry.name == str(name)), None)
+        if match is None:
             raise DataError(f"The comparison has no model {name!r}. {did_you_mean(str(name), self.names)}")
-        return found
+        return match
 
     def fitted(self, name: str | None = None) -> Any:
         """Return a model (by default the recommended one) fitted to all rows; it is fitted once and stored."""

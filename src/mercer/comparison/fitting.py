@@ -61,9 +61,9 @@ def fit_named(
             return _fit_entrant(entrant, each, **wrappers)
         if by_task and each is tasks[0] and (entrant := _find_first(cls, selection)) is not None:
             set_parameters(innermost(entrant.model), settings)
-            found = _fit_entrant(entrant, each, **wrappers)
+            fitted = _fit_entrant(entrant, each, **wrappers)
             note = f"{name} stands for {entrant.name}, because the target is read as {describe_values(each.name)}."
-            return replace(found, notes=(note, *found.notes))
+            return replace(fitted, notes=(note, *fitted.notes))
         listed += [one.name for one in selection.entrants if one.name not in listed]
     if name in known:
         return _set_task(fit_model(name, X, y, settings=settings, **wrappers), tasks)
@@ -80,27 +80,27 @@ def _find_first(cls: type | None, selection: ModelSelection) -> Entrant | None:
     return next((each for each in selection.entrants if type(innermost(each.model)) is cls), None)
 
 
-def _set_task(found: PreparedModel, tasks: list[Task]) -> PreparedModel:
+def _set_task(prepared: PreparedModel, tasks: list[Task]) -> PreparedModel:
     """Return a fitted model with the first task that suits it: a classifier has classes, other models do not."""
-    classes = hasattr(found.model, "classes_")
+    classes = hasattr(prepared.model, "classes_")
     names = [task.name for task in tasks if hasattr(task, "labels") == classes]
     if not names:
-        raise DataError(f"{type(last_step(found.model)).__name__} is not a model for the task {tasks[0].name}.")
-    return replace(found, task=names[0])
+        raise DataError(f"{type(last_step(prepared.model)).__name__} is not a model for the task {tasks[0].name}.")
+    return replace(prepared, task=names[0])
 
 
 def _possible_tasks(y: Any, table: Table, given: str = "auto") -> list[Task]:
     """Return the given task, or else the inferred one followed by the others that the target allows."""
-    found = [task_for(y, table.n_rows, given, X=table)]
+    tasks = [task_for(y, table.n_rows, given, X=table)]
     for name in TASKS if given == "auto" else ():
-        if name != found[0].name:
+        if name != tasks[0].name:
             try:
                 task = task_for(y, table.n_rows, name)
                 task.check()
             except DataError:
                 continue
-            found.append(task)
-    return found
+            tasks.append(task)
+    return tasks
 
 
 def _fit_entrant(

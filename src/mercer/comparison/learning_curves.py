@@ -244,9 +244,9 @@ def _crossing_interval(sizes: Array, ahead: Array) -> tuple[float, float]:
     rng = np.random.default_rng(0)
     draws = rng.integers(ahead.shape[1], size=(CROSSOVER_RESAMPLES, ahead.shape[1]))
     means = _mean_differences(ahead[:, draws])  # (sizes, resamples)
-    found = np.array([_crossing(sizes, mean) for mean in means.T])
+    crossings = np.array([_crossing(sizes, mean) for mean in means.T])
     # a quantile between two finite sizes must not become infinite: take one of them
-    low, high = np.quantile(found, INTERVAL_QUANTILES, method="inverted_cdf")
+    low, high = np.quantile(crossings, INTERVAL_QUANTILES, method="inverted_cdf")
     return float(low), float(high)
 
 
@@ -398,7 +398,7 @@ class LearningCurves:
         """Return the curves as a record for a page."""
         lines = []
         for position, name in enumerate(self.names):
-            mean, low, high = np.where(np.isfinite(found := self._intervals(measure)[position].T), found, np.nan)
+            mean, low, high = np.where(np.isfinite(values := self._intervals(measure)[position].T), values, np.nan)
             lines.append(Line(name, self.sizes, mean, low, high, dashed=position == 1))
         caption = " ".join((*self.sentences(), "Bands are 95% intervals of the means.")) if measure == "error" else ""
         x = Axis("rows to learn from", "log", form=",.0f")

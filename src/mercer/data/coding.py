@@ -228,11 +228,11 @@ def _code_strings(values: Array) -> Coded:
     words = values.view(np.uint32).reshape(values.size, values.dtype.itemsize // 4)
     first = np.empty(MAX_HASHED_WORDS, dtype=np.int64)
     codes = np.empty(values.size, dtype=np.int32)
-    found = loops.code_words(words, first, np.full(2 * MAX_HASHED_WORDS, -1, dtype=np.int32), codes)
-    if found < 0:
+    n_codes = loops.code_words(words, first, np.full(2 * MAX_HASHED_WORDS, -1, dtype=np.int32), codes)
+    if n_codes < 0:
         labels, positions = np.unique(values, return_inverse=True)
         return Coded(positions.astype(np.int32), labels.astype(object))
-    return Coded(codes, values[first[:found]].astype(object))
+    return Coded(codes, values[first[:n_codes]].astype(object))
 
 
 def _code_dictionary(array: Any) -> Coded:

@@ -74,18 +74,18 @@ class ColumnValues:
     @classmethod
     def of_columns(cls, table: Table) -> list[Self]:
         """Return the statistics of all columns of a block, with the results of `of`."""
-        found: dict[int, Self] = {}
+        by_column: dict[int, Self] = {}
         for columns in blocks_of_columns(table, {Kind.NUMBER}):
             values = table.numbers(columns)
             with np.errstate(invalid="ignore"):
                 fractions = ((values != np.floor(values)).any(axis=0) & np.isfinite(values).all(axis=0)).tolist()
                 ends = zip(values.min(axis=0).tolist(), values.max(axis=0).tolist(), strict=True)
-            found |= {
+            by_column |= {
                 j: cls(Kind.NUMBER, table.n_rows, 0, None, 0, *lowest_and_highest)
                 for j, is_fraction, lowest_and_highest in zip(columns, fractions, ends, strict=True)
                 if is_fraction
             }
-        return [found[j] if j in found else cls.of(table, j) for j in range(table.n_columns)]
+        return [by_column[j] if j in by_column else cls.of(table, j) for j in range(table.n_columns)]
 
     def read_as(self, form: Format) -> Self:
         """Return the statistics of the numbers or dates that the strings spell."""

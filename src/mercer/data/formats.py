@@ -118,7 +118,7 @@ class DateFormat:
         if (label := label.strip()) in MISSING_MARKS:
             return self.missing
         for pattern in (DATES_OF_DIGITS[self.order], DATES_OF_DIGITS["ymd"], *DATES_WITH_MONTH_NAMES):
-            if (found := pattern.fullmatch(label)) is not None and (time := _time(found)) is not None:
+            if (match := pattern.fullmatch(label)) is not None and (time := _time(match)) is not None:
                 return time
         return None
 
@@ -190,9 +190,9 @@ def detect_format(
     detected : DetectedFormat or None
         None if the labels are neither numbers nor dates, or are dates in ISO 8601, which need no format.
     """
-    found = list(labels)
-    words = [label for label in found if isinstance(label, str)]
-    others = [label for label in found if not isinstance(label, str)]
+    listed = list(labels)
+    words = [label for label in listed if isinstance(label, str)]
+    others = [label for label in listed if not isinstance(label, str)]
     spelled = [word for word in words if word.strip() not in MISSING_MARKS]
     marks = sorted({word.strip() for word in words if word.strip() in MISSING_MARKS} - {""})
     if not words or not all(isinstance(each, int | float) and not isinstance(each, bool) for each in others):
@@ -213,26 +213,26 @@ def may_have_format(labels: Iterable[Any]) -> bool:
 
 
 def _detect_number(words: list[str], decimal: str | None, marks: list[str], *, plain: bool) -> DetectedFormat | None:
-    found = []
+    fitting = []
     for word in words:
         if (parts := _split_number(word.strip())) is None:
             return None
-        found.append(parts)
-    units = {each.unit for each in found} - {""}
+        fitting.append(parts)
+    units = {each.unit for each in fitting} - {""}
     if len(units) > 1:
         return None
-    fits = [mark for mark in ".," if all(_fits(each.digits, mark) for each in found)]
+    fits = [mark for mark in ".," if all(_fits(each.digits, mark) for each in fitting)]
     if decimal is not None:
         fits = [mark for mark in fits if mark == decimal]
-    marked = any(not each.digits.isdecimal() for each in found)
-    if not fits or not (marked or units or plain) or (not marked and any(_is_code(each.digits) for each in found)):
+    marked = any(not each.digits.isdecimal() for each in fitting)
+    if not fits or not (marked or units or plain) or (not marked and any(_is_code(each.digits) for each in fitting)):
         return None
     mark, unit = fits[0], next(iter(units), "")
-    grouped = any(any(each in digits for each in _groups(mark)) for digits in (each.digits for each in found))
+    grouped = any(any(each in digits for each in _groups(mark)) for digits in (each.digits for each in fitting))
     # all have three digits after a comma; if some have no comma, or the unit is the dollar, these are thousands
-    ambiguous = len(fits) > 1 and unit not in POINTED and all("," in each.digits for each in found)
+    ambiguous = len(fits) > 1 and unit not in POINTED and all("," in each.digits for each in fitting)
     remarks = [f"unit {unit}"] if unit else []
-    if mark == "," and any("," in each.digits for each in found):
+    if mark == "," and any("," in each.digits for each in fitting):
         remarks.append(DECIMAL_MARKS[","])
     if grouped:
         remarks.append("separators between thousands" + (" (--decimal , if they are decimal commas)" * ambiguous))
@@ -265,14 +265,14 @@ def _detect_dates(words: list[str], order: str | None) -> DetectedFormat | None:
 def _split_number(word: str) -> _NumberParts | None:
     """Return sign, digits and unit of a number, or None; numbers in parentheses are negative."""
     negative = word.startswith("(") and word.endswith(")")
-    found = NUMBER_TEXT.fullmatch(word[1:-1].strip() if negative else word)
-    if found is None or (found["sign"] and found["inner"]) or (found["before"] and found["after"]):
+    match = NUMBER_TEXT.fullmatch(word[1:-1].strip() if negative else word)
+    if match is None or (match["sign"] and match["inner"]) or (match["before"] and match["after"]):
         return None
-    unit = found["before"] or found["after"]
+    unit = match["before"] or match["after"]
     if unit and unit != "%" and unit not in CURRENCIES and not all(unicodedata.category(each) == "Sc" for each in unit):
         return None
-    sign = -1.0 if negative or (found["sign"] or found["inner"]) in ("-", "−") else 1.0
-    return _NumberParts(sign, found["digits"].strip(), found["exponent"] or "", unit)
+    sign = -1.0 if negative or (match["sign"] or match["inner"]) in ("-", "−") else 1.0
+    return _NumberParts(sign, match["digits"].strip(), match["exponent"] or "", unit)
 
 
 def _groups(decimal: str) -> str:
@@ -291,9 +291,9 @@ def _is_code(digits: str) -> bool:
     return len(digits) > 1 and digits[0] == "0"
 
 
-def _time(found: re.Match[str]) -> Any:
+def _time(match: re.Match[str]) -> Any:
     """Return the point in time of a match; None if the day or hour does not exist."""
-    parts = found.groupdict()
+    parts = match.groupdict()
     month = parts["m"]
     number = int(month) if month.isdecimal() else _month(month)
     year = int(parts["y"])

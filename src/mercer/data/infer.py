@@ -117,13 +117,13 @@ def infer_columns(
         replace(naming, format=form) if form is not None else naming
         for naming, form in zip(names, detect_formats(columns, names), strict=True)
     ]
-    found = [infer_column(*each, max_codes) for each in zip(columns, names, strict=True)]
-    if all(each.kind in (Kind.IDENTIFIER, Kind.CONSTANT) for each in found):
+    findings = [infer_column(*each, max_codes) for each in zip(columns, names, strict=True)]
+    if all(each.kind in (Kind.IDENTIFIER, Kind.CONSTANT) for each in findings):
         return [
             infer_column(values, naming, max_codes, by_order=False) if IN_FILE_ORDER in each.notes else each
-            for values, naming, each in zip(columns, names, found, strict=True)
+            for values, naming, each in zip(columns, names, findings, strict=True)
         ]
-    return found
+    return findings
 
 
 def infer_formats(table: Table, kinds: Mapping[str, Kind] | None = None) -> dict[str, Format]:
@@ -140,8 +140,8 @@ def infer_formats(table: Table, kinds: Mapping[str, Kind] | None = None) -> dict
     ]
     names = [Naming.of(table, j) for j in strings]
     declared = [replace(each, declared=(kinds or {}).get(each.name, each.declared)) for each in names]
-    found = detect_formats([ColumnValues.of(table, j) for j in strings], declared)
-    return {each.name: form for each, form in zip(names, found, strict=True) if form is not None}
+    formats = detect_formats([ColumnValues.of(table, j) for j in strings], declared)
+    return {each.name: form for each, form in zip(names, formats, strict=True) if form is not None}
 
 
 def read_formats(table: Table) -> Table:
@@ -176,7 +176,7 @@ def detect_formats(columns: Sequence[ColumnValues], names: Sequence[Naming]) -> 
     sure = [each.format for each in detected if each is not None and not each.ambiguous]
     marks = {each.decimal for each in sure if isinstance(each, NumberFormat) and "decimal" in each.described}
     orders = {each.order for each in sure if isinstance(each, DateFormat)} - {"ymd"}
-    decimal, dates = (found.pop() if len(found) == 1 else None for found in (marks, orders))
+    decimal, dates = (choices.pop() if len(choices) == 1 else None for choices in (marks, orders))
     again = [
         _detect(
             values,
@@ -212,9 +212,9 @@ def _detect(values: ColumnValues, naming: Naming) -> DetectedFormat | None:
     labels = values.labels.labels.tolist()
     if are_dates(labels):
         return None
-    found = detect_format(labels, decimal=naming.decimal, dates=naming.dates, plain=naming.declared is not None)
-    dated = found is not None and isinstance(found.format, DateFormat)
-    return None if naming.declared is not None and dated != (naming.declared is Kind.DATE) else found
+    detected = detect_format(labels, decimal=naming.decimal, dates=naming.dates, plain=naming.declared is not None)
+    dated = detected is not None and isinstance(detected.format, DateFormat)
+    return None if naming.declared is not None and dated != (naming.declared is Kind.DATE) else detected
 
 
 @dataclass(frozen=True)
@@ -331,32 +331,32 @@ def infer_column(
     """
     if naming.format is not None and values.kind is Kind.CATEGORY:
         values = values.read_as(naming.format)
-    found = _infer(values, naming, max_codes, by_order)
+    finding = _infer(values, naming, max_codes, by_order)
     if naming.format is not None:
-        found = found._replace(notes=(naming.format.described, *found.notes), format=naming.format)
-    if naming.declared not in (None, found.kind):
-        return _as_declared(found, naming.declared)
-    return found if naming.declared is not None else _with_resemblance(found, values)
+        finding = finding._replace(notes=(naming.format.described, *finding.notes), format=naming.format)
+    if naming.declared not in (None, finding.kind):
+        return _as_declared(finding, naming.declared)
+    return finding if naming.declared is not None else _with_resemblance(finding, values)
 
 
-def _with_resemblance(found: ColumnFinding, values: ColumnValues) -> ColumnFinding:
+def _with_resemblance(finding: ColumnFinding, values: ColumnValues) -> ColumnFinding:
     """Replace the notes on strings that may be meant to be numbers by a remark about that."""
-    strings = found.kind in (Kind.CATEGORY, Kind.IDENTIFIER) and found.stored is Kind.CATEGORY
+    strings = finding.kind in (Kind.CATEGORY, Kind.IDENTIFIER) and finding.stored is Kind.CATEGORY
     if not strings or values.labels is None or values.labels.declared is not None:
-        return found
+        return finding
     if (
         not all(isinstance(label, str) for label in values.labels.labels)
         or (remark := _describe_resemblance(values)) is None
     ):
-        return found
-    return found._replace(notes=(remark, *_notes_on_missing(values)))
+        return finding
+    return finding._replace(notes=(remark, *_notes_on_missing(values)))
 
 
-def _as_declared(found: ColumnFinding, kind: Kind) -> ColumnFinding:
+def _as_declared(finding: ColumnFinding, kind: Kind) -> ColumnFinding:
     named = kind in (Kind.CATEGORY, Kind.CODE, Kind.BINARY, Kind.BOOLEAN)
-    stored = found.stored if kind in (Kind.TEXT, Kind.IDENTIFIER, Kind.CONSTANT) else kind
-    notes = tuple(note for note in found.notes if not _is_guess(note))
-    return ColumnFinding(kind, found.levels if named else None, (*notes, "as given"), stored, found.format)
+    stored = finding.stored if kind in (Kind.TEXT, Kind.IDENTIFIER, Kind.CONSTANT) else kind
+    notes = tuple(note for note in finding.notes if not _is_guess(note))
+    return ColumnFinding(kind, finding.levels if named else None, (*notes, "as given"), stored, finding.format)
 
 
 def _is_guess(note: str) -> bool:
@@ -364,43 +364,43 @@ def _is_guess(note: str) -> bool:
 
 
 def _infer(values: ColumnValues, naming: Naming, max_codes: int, by_order: bool) -> ColumnFinding:
-    found = _infer_values(values, max_codes)
-    if values.distinct < 2 <= values.rows and found.stored is not Kind.COUNTS:
-        return found._replace(kind=Kind.CONSTANT)
-    if found.kind is Kind.CATEGORY and (values.labels is None or values.labels.declared is None):
-        return _infer_labels(found, values, naming)
-    if found.kind in (Kind.COUNT, Kind.INTEGER):
-        return _infer_whole_numbers(found, values, naming, by_order)
-    if found.kind is Kind.DATE and not values.repeats and values.present >= MIN_ROWS_ALL_DIFFERENT:
-        return found._replace(notes=(_note_on_dates(naming), *found.notes))
-    return found
+    finding = _infer_values(values, max_codes)
+    if values.distinct < 2 <= values.rows and finding.stored is not Kind.COUNTS:
+        return finding._replace(kind=Kind.CONSTANT)
+    if finding.kind is Kind.CATEGORY and (values.labels is None or values.labels.declared is None):
+        return _infer_labels(finding, values, naming)
+    if finding.kind in (Kind.COUNT, Kind.INTEGER):
+        return _infer_whole_numbers(finding, values, naming, by_order)
+    if finding.kind is Kind.DATE and not values.repeats and values.present >= MIN_ROWS_ALL_DIFFERENT:
+        return finding._replace(notes=(_note_on_dates(naming), *finding.notes))
+    return finding
 
 
-def _infer_whole_numbers(found: ColumnFinding, values: ColumnValues, naming: Naming, by_order: bool) -> ColumnFinding:
+def _infer_whole_numbers(finding: ColumnFinding, values: ColumnValues, naming: Naming, by_order: bool) -> ColumnFinding:
     """Infer the kind of a column of whole numbers: an identifier, a code that is named like one, or a number."""
     # not by the notes, which whole floats do not have
     different = values.distinct == values.present >= MIN_ROWS_ALL_DIFFERENT
     counts_rows = _counts_rows(values) or (_has_equal_steps(values) and not naming.is_axis)
     if different and naming.given and by_order and counts_rows and not naming.is_time:
-        return _identifier(found, IN_FILE_ORDER, values)
+        return _identifier(finding, IN_FILE_ORDER, values)
     if different and (naming.is_entity or naming.is_row_number):
-        return _identifier(found, f"{IDENTIFIER}every value is different", values)
+        return _identifier(finding, f"{IDENTIFIER}every value is different", values)
     if different or values.present < MIN_ROWS_ALL_DIFFERENT:
-        return found
+        return finding
     sparse = values.highest - values.lowest >= SPARSE_RANGE_FACTOR * values.distinct
     if naming.given and by_order and _counts_groups(values) and not naming.is_time:
-        return _identifier(found, _note_on_recurring(values, naming), values)
+        return _identifier(finding, _note_on_recurring(values, naming), values)
     if naming.is_entity or (naming.is_number and sparse):
         if (
             values.labels is not None
             and values.distinct <= MAX_ID_LEVELS
             and MIN_ROWS_PER_ID_LEVEL * values.distinct <= values.present
         ):
-            return found._replace(
+            return finding._replace(
                 kind=Kind.CODE, levels=tuple(np.sort(values.labels.labels).tolist()), stored=Kind.CODE
             )
-        return _identifier(found, _note_on_recurring(values, naming), values)
-    return found
+        return _identifier(finding, _note_on_recurring(values, naming), values)
+    return finding
 
 
 def _describe_resemblance(values: ColumnValues) -> str | None:
@@ -472,32 +472,32 @@ def _note_on_recurring(values: ColumnValues, naming: Naming) -> str:
     return f"{IDENTIFIER}{values.distinct} values that recur in {values.present} rows; {again}"
 
 
-def _identifier(found: ColumnFinding, note: str, values: ColumnValues) -> ColumnFinding:
-    return found._replace(kind=Kind.IDENTIFIER, levels=None, notes=(note, *_notes_on_missing(values)))
+def _identifier(finding: ColumnFinding, note: str, values: ColumnValues) -> ColumnFinding:
+    return finding._replace(kind=Kind.IDENTIFIER, levels=None, notes=(note, *_notes_on_missing(values)))
 
 
-def _infer_labels(found: ColumnFinding, values: ColumnValues, naming: Naming) -> ColumnFinding:
+def _infer_labels(finding: ColumnFinding, values: ColumnValues, naming: Naming) -> ColumnFinding:
     """Infer the kind of a column of labels: dates, text, identifiers of the rows, or a category."""
-    labels = found.levels or ()
+    labels = finding.levels or ()
     if len(types := set(map(type, labels))) > 1:
         named = ", ".join(sorted(each.__name__ for each in types))
-        return found._replace(notes=(*found.notes, f"values of several types: {named}"))
+        return finding._replace(notes=(*finding.notes, f"values of several types: {named}"))
     if types != {str}:
-        return found
+        return finding
     if are_dates(list(labels)):
         unique = (_note_on_dates(naming),) if MIN_ROWS_ALL_DIFFERENT <= values.present == values.distinct else ()
-        return found._replace(kind=Kind.DATE, levels=None, notes=(*unique, *_notes_on_missing(values)))
-    different = ALL_DIFFERENT in found.notes
+        return finding._replace(kind=Kind.DATE, levels=None, notes=(*unique, *_notes_on_missing(values)))
+    different = ALL_DIFFERENT in finding.notes
     if _is_text(labels, values, names=different and naming.is_name):
-        return found._replace(kind=Kind.TEXT, levels=None, notes=_notes_on_missing(values))
+        return finding._replace(kind=Kind.TEXT, levels=None, notes=_notes_on_missing(values))
     if different:
-        return _identifier(found, f"{IDENTIFIER}every value is different", values)
+        return _identifier(finding, f"{IDENTIFIER}every value is different", values)
     by_name = naming.is_entity or naming.is_name
     if by_name and values.distinct > MAX_ID_LEVELS and values.present < MIN_ROWS_PER_ID_LEVEL * values.distinct:
-        return _identifier(found, _note_on_recurring(values, naming), values)
+        return _identifier(finding, _note_on_recurring(values, naming), values)
     if 2 * values.distinct > values.present >= MIN_TEXTS:
-        return _identifier(found, f"{IDENTIFIER}most values are different, and have no words in common", values)
-    return found
+        return _identifier(finding, f"{IDENTIFIER}most values are different, and have no words in common", values)
+    return finding
 
 
 def _is_text(labels: tuple[str, ...], values: ColumnValues, *, names: bool) -> bool:

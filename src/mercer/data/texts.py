@@ -126,8 +126,8 @@ class Texts:
         try:
             import pyarrow as pa
 
-            found: list[str] = self.binary().cast(pa.large_string()).to_pylist()
-            return found
+            result: list[str] = self.binary().cast(pa.large_string()).to_pylist()
+            return result
         except (pa.ArrowInvalid, UnicodeError):
             return [self[position] for position in range(len(self))]
 

@@ -160,10 +160,10 @@ def _without_nulls(schema: Any) -> Any:
     )
 
 
-def _describe_difference(found: Any, first: Any) -> str:
+def _describe_difference(schema: Any, first: Any) -> str:
     """Return a sentence that names the column whose type differs from that of the first rows."""
     name, now, before = next(
-        ((new.name, new.type, old.type) for new, old in zip(found, first, strict=True) if new.type != old.type),
+        ((new.name, new.type, old.type) for new, old in zip(schema, first, strict=True) if new.type != old.type),
         ("?", "another", "one"),
     )
     return (

@@ -201,9 +201,9 @@ class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
             inverse = fit_scale(scores, codes, weight, rows=float(total.sum()))
             self.temperature_, self.certificate_ = 1.0 / float(inverse.value), inverse.certificate
         elif self.method == "platt":
-            found = [fit_sigmoid(scores[:, j], platt_targets(codes == k, weight), weight) for j, k in self._events()]
-            self.slopes_, self.intercepts_ = np.array([each.value for each in found]).T
-            self.certificate_ = max((each.certificate for each in found), key=lambda c: c.value - c.tolerance)
+            sigmoids = [fit_sigmoid(scores[:, j], platt_targets(codes == k, weight), weight) for j, k in self._events()]
+            self.slopes_, self.intercepts_ = np.array([each.value for each in sigmoids]).T
+            self.certificate_ = max((each.certificate for each in sigmoids), key=lambda c: c.value - c.tolerance)
         else:
             self.steps_ = [fit_step_function(scores[:, j], codes == k, weight) for j, k in self._events()]
             self.certificate_ = Certificate.closed_form("pool adjacent violators: the nearest increasing function")
@@ -312,8 +312,8 @@ def fit_step_function(scores: Array, event: Array, weight: Array | None) -> Step
 
     size = float(np.abs(scores).max()) or 1.0  # scikit-learn merges scores that differ by less than 1e-16
     fit = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-    found = fit.fit(scores / size, event.astype(float), weight)
-    return StepFunction(np.asarray(found.X_thresholds_) * size, np.asarray(found.y_thresholds_))
+    fitted = fit.fit(scores / size, event.astype(float), weight)
+    return StepFunction(np.asarray(fitted.X_thresholds_) * size, np.asarray(fitted.y_thresholds_))
 
 
 def _check_finite_scores(scores: Array) -> Array:

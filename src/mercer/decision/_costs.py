@@ -163,11 +163,12 @@ def _costs_of_frame(costs: Any, names: list[Any], classes: Array, actions: Any) 
     if sorted(map(rows.count, labels)) != [1] * len(labels) or len(rows) != len(values):
         raise CostError(f"costs has {len(values)} rows; give one for each of the classes {_quote_first(classes)}.")
     order = [rows.index(label) for label in labels]
-    found = [names[j] for j in numbers]
-    if actions is None and set(map(str, found)) == set(map(str, labels)):  # names of columns are strings in polars
-        at = {str(name): j for j, name in enumerate(found)}
+    action_names = [names[j] for j in numbers]
+    # names of columns are strings in polars
+    if actions is None and set(map(str, action_names)) == set(map(str, labels)):
+        at = {str(name): j for j, name in enumerate(action_names)}
         return _check_costs(Costs(values[np.ix_(order, [at[str(label)] for label in labels])], classes), classes)
-    return _costs_of_array(values[order], classes, found if actions is None else actions)
+    return _costs_of_array(values[order], classes, action_names if actions is None else actions)
 
 
 def _row_labels(costs: Any, labels: list[Any]) -> list[Any]:
@@ -220,17 +221,17 @@ def find_ranges(costs: Costs) -> list[Range]:
     The expected cost of an action is linear in the probability; the cheapest actions form the lower envelope of these
     lines. Among actions of equal cost the first is taken.
     """
-    found: list[Range] = []
+    ranges: list[Range] = []
     edges = np.unique(np.clip(np.append(_crossings(costs.values), [0.0, 1.0]), 0.0, 1.0))
     for low, high in pairwise(edges):
         middle = (low + high) / 2
         best = int(np.argmin((1 - middle) * costs.values[0] + middle * costs.values[1]))
         action = costs.actions.tolist()[best]
-        if found and found[-1].action == action:
-            found[-1] = found[-1]._replace(high=float(high))
+        if ranges and ranges[-1].action == action:
+            ranges[-1] = ranges[-1]._replace(high=float(high))
         elif high - low > PROBABILITY_TOLERANCE:
-            found.append(Range(action, float(low), float(high)))
-    return found
+            ranges.append(Range(action, float(low), float(high)))
+    return ranges
 
 
 def _crossings(values: Array) -> Array:
@@ -245,13 +246,13 @@ def _crossings(values: Array) -> Array:
 
 def implied_threshold(costs: Costs) -> float:
     """Return, for two classes and two actions, the p(second class) above which the second action is the cheaper one."""
-    found = find_ranges(costs)
+    ranges = find_ranges(costs)
     first, second = costs.actions.tolist()
-    if [each.action for each in found] == [first, second]:
-        return found[1].low
-    if [each.action for each in found] == [first]:
+    if [each.action for each in ranges] == [first, second]:
+        return ranges[1].low
+    if [each.action for each in ranges] == [first]:
         return 1.0
-    if [each.action for each in found] == [second]:
+    if [each.action for each in ranges] == [second]:
         return 0.0
     raise CostError(
         f"the action {quoted(second)} gets cheaper as its class gets less probable: these costs imply no threshold. "

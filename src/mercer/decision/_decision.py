@@ -527,13 +527,13 @@ def _drop_unpriced_rejection(costs: Costs) -> Costs:
 
 def _describe_two_classes(costs: Costs, classes: Array) -> list[str]:
     """Return sentences about the action chosen as the probability of the second class grows."""
-    found = find_ranges(costs)
-    if len(found) == 1:
-        return [f"Always {quoted(found[0].action)}: no other action is cheaper at any probability."]
+    ranges = find_ranges(costs)
+    if len(ranges) == 1:
+        return [f"Always {quoted(ranges[0].action)}: no other action is cheaper at any probability."]
     second = classes[1]
-    parts = [f"{quoted(found[0].action)} where p({second}) is at most {found[0].high:.3g}"]
-    parts += [f"{quoted(each.action)} up to {each.high:.3g}" for each in found[1:-1]]
-    parts.append(f"{quoted(found[-1].action)} above {found[-1].low:.3g}")
+    parts = [f"{quoted(ranges[0].action)} where p({second}) is at most {ranges[0].high:.3g}"]
+    parts += [f"{quoted(each.action)} up to {each.high:.3g}" for each in ranges[1:-1]]
+    parts.append(f"{quoted(ranges[-1].action)} above {ranges[-1].low:.3g}")
     return [f"{', '.join(parts)}.", f"Costs: {_describe_costs(costs, classes)}."]
 
 
@@ -590,9 +590,9 @@ def _describe_priors(decision: Decision, costs: Costs, trained: Array, priors: A
     both = zip(decision.classes_.tolist(), priors, trained, strict=True)
     words = ", ".join(f"{quoted(label)} {new:.3g} instead of {old:.3g}" for label, new, old in both)
     lines = [f"Probabilities are those under other priors than the model was trained with: {words}."]
-    if len(priors) == 2 and len(found := find_ranges(costs)) == 2 and decision.threshold is None:
+    if len(priors) == 2 and len(ranges := find_ranges(costs)) == 2 and decision.threshold is None:
         with np.errstate(divide="ignore", invalid="ignore"):
-            odds = found[1].low / (1 - found[1].low) * (trained[1] / trained[0]) * (priors[0] / priors[1])
+            odds = ranges[1].low / (1 - ranges[1].low) * (trained[1] / trained[0]) * (priors[0] / priors[1])
         model_threshold = odds / (1 + odds) if np.isfinite(odds) else 1.0
         lines.append(f"For the model's own p({decision.classes_[1]}) that is a threshold of {model_threshold:.3g}.")
     return lines

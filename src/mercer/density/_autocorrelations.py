@@ -84,9 +84,9 @@ class Lens:
 
     def __call__(self, r: Array) -> Array:
         met = np.less(r, 2)
-        found = np.zeros(np.shape(r))
-        found[met] = self._inside(np.asarray(r)[met])
-        return found
+        result = np.zeros(np.shape(r))
+        result[met] = self._inside(np.asarray(r)[met])
+        return result
 
     def _inside(self, r: Array) -> Array:
         smooth = self.pieces[0](r)

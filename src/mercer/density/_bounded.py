@@ -283,11 +283,13 @@ class Reflected(_OnSupport):
         inside = self.support.contains(X)
         logs, atol = np.full(len(X), -np.inf), atol / len(self._images)
         held = X[inside]
-        found = self.windows.log_density(held, rtol=rtol, atol=atol)
+        log_densities = self.windows.log_density(held, rtol=rtol, atol=atol)
         for image in self._yield_images(held, itself=False):
-            some = np.flatnonzero(self.windows.log_density_at_most(image) > found - NEGLIGIBLE_LOG_SHARE)
-            found[some] = np.logaddexp(found[some], self.windows.log_density(image[some], rtol=rtol, atol=atol))
-        logs[inside] = found
+            some = np.flatnonzero(self.windows.log_density_at_most(image) > log_densities - NEGLIGIBLE_LOG_SHARE)
+            log_densities[some] = np.logaddexp(
+                log_densities[some], self.windows.log_density(image[some], rtol=rtol, atol=atol)
+            )
+        logs[inside] = log_densities
         return logs
 
     def log_curve(self, x: Array) -> Array:
@@ -295,12 +297,12 @@ class Reflected(_OnSupport):
         return np.where(self.support.contains(x[:, None]), logs, -np.inf)
 
     def density_within(self, X: Array, atol: float) -> Array:
-        inside, found = np.flatnonzero(self.support.contains(X)), np.zeros(len(X))
+        inside, result = np.flatnonzero(self.support.contains(X)), np.zeros(len(X))
         atol /= len(self._images)
         for image in self._yield_images(X[inside]):
             some = self.windows.log_density_at_most(image) > np.log(atol)
-            found[inside[some]] += self.windows.density_within(image[some], atol)
-        return found
+            result[inside[some]] += self.windows.density_within(image[some], atol)
+        return result
 
     def log_density_left_out(self) -> Array:
         return _log_sum(self.windows.log_density_left_out(image) for image in self._yield_images(self.windows.points))
@@ -386,10 +388,10 @@ class Transformed(_OnSupport):
         return self.windows.probability(self.support.forward(low), self.support.forward(high))
 
     def quantile(self, q: Any) -> Array:
-        found = np.asarray(self.windows.quantile(q))
-        inner = self.support.backward(np.nan_to_num(found.reshape(-1, 1))).reshape(found.shape)
-        bounds = np.where(found < 0, self.support.low[0], self.support.high[0])
-        return np.where(np.isinf(found), bounds, inner)
+        quantiles = np.asarray(self.windows.quantile(q))
+        inner = self.support.backward(np.nan_to_num(quantiles.reshape(-1, 1))).reshape(quantiles.shape)
+        bounds = np.where(quantiles < 0, self.support.low[0], self.support.high[0])
+        return np.where(np.isinf(quantiles), bounds, inner)
 
     def _slice(self, A: list[int], values: Array) -> Windows:
         others = self.windows.sliced(_by_column(A, self.support.over(A).forward(values)))

@@ -39,11 +39,11 @@ def box_probability(windows: Windows, low: Array, high: Array) -> Array:
         below, upto = np.split(_cdf_of_one_column(windows, bounds)[which], 2)
         return np.asarray(np.maximum(upto - below, 0))
     of_windows = _by_columns if windows.is_separable else _of_two_columns
-    found = np.empty(len(low))
+    result = np.empty(len(low))
     for rows in _blocks(len(low), len(windows.points)):
         masses = np.clip(of_windows(windows, low[rows], high[rows]), 0, 1)
-        found[rows] = np.average(masses, axis=1, weights=windows.share)
-    return found
+        result[rows] = np.average(masses, axis=1, weights=windows.share)
+    return result
 
 
 def is_worth_sorting(windows: Windows) -> bool:
@@ -73,11 +73,11 @@ def _cdf_of_one_column(windows: Windows, x: Array) -> Array:
     h = float(windows.scales[0])
     reach = h * min(windows.kernel.reach, EXPONENTIAL_REACH)
     first, last = np.searchsorted(points, x - reach), np.searchsorted(points, x + reach, side="right")
-    found = up_to[first]
+    result = up_to[first]
     for i, (a, b) in enumerate(zip(first, last, strict=True)):
         if b > a:
-            found[i] += windows.kernel.cdf((x[i] - points[a:b]) / h) @ weight[a:b]
-    return np.asarray(found / up_to[-1])
+            result[i] += windows.kernel.cdf((x[i] - points[a:b]) / h) @ weight[a:b]
+    return np.asarray(result / up_to[-1])
 
 
 def _cdf_difference(cdf: Any, lower: Array, upper: Array) -> Array:
@@ -179,7 +179,7 @@ class NormalCells:
     def _sum_series(self, x: Array, sums: Callable[[Array, slice], Array]) -> Array:
         """Evaluate a series at every x; `sums` takes the distances from the middles of nearby cells and these cells."""
         x = np.clip(x, self.middles[0] - 40 * self.h, self.middles[-1] + 40 * self.h)
-        found, order = np.empty(len(x)), np.argsort(x)
+        result, order = np.empty(len(x)), np.argsort(x)
         waiting = [order[start : start + CELL_QUERIES] for start in range(0, len(x), CELL_QUERIES)]
         while waiting:
             rows = waiting.pop()
@@ -187,8 +187,8 @@ class NormalCells:
             if len(rows) > 1 and len(rows) * (near.stop - near.start) > CELL_PAIRS:
                 waiting += np.array_split(rows, 2)
                 continue
-            found[rows] = sums((x[rows, None] - self.middles[near]) / self.h, near)
-        return found
+            result[rows] = sums((x[rows, None] - self.middles[near]) / self.h, near)
+        return result
 
     def _near(self, low: float, high: float) -> slice:
         reach = (NORMAL_REACH + CELL_WIDTH) * self.h

@@ -124,8 +124,7 @@ class KernelBayes(ValueHolder, GenerativeClassifier):
     """A generative classifier whose classes may have any shape: p(x|y) is a kernel density of the rows of the class.
 
     Probabilities are computed in log space, so that they are defined far from all rows, too. Where no kernel of compact
-    support
-    reaches a row, its probabilities are the priors. A class without spread in some column takes the common
+    support reaches a row, its probabilities are the priors. A class without spread in some column takes the common
     bandwidth. A constant column is ignored, unless the bandwidth is given.
 
     Parameters

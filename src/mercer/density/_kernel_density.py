@@ -449,12 +449,12 @@ class KernelDensity(ValueHolder, DensityEstimator):
         self._euclidean_density("leaving out rows")
         if self._rows.is_complete:
             return np.asarray(self.density_.log_density_left_out())
-        found = np.zeros(len(self._rows.X))
+        result = np.zeros(len(self._rows.X))
         for columns, rows in group_by_pattern(self._rows.X):
             if columns:
                 left_out = self._density_over(columns).log_density_left_out()
-                found[rows] = left_out[np.searchsorted(self._rows.rows_observing(columns), rows)]
-        return found
+                result[rows] = left_out[np.searchsorted(self._rows.rows_observing(columns), rows)]
+        return result
 
     def cdf(self, X: Any) -> Any:
         """P(x' ≤ x in every column) for each row.
@@ -472,8 +472,8 @@ class KernelDensity(ValueHolder, DensityEstimator):
         """
         self._euclidean_density("a distribution function")
         rows = self._check_queries(X, infinite=True)
-        found = self._evaluate_by_pattern(rows, lambda density, part: density.cdf(part), 1.0)
-        return like(found, check_tensor(self, X, reset=False)) if is_tensor(X) else found
+        result = self._evaluate_by_pattern(rows, lambda density, part: density.cdf(part), 1.0)
+        return like(result, check_tensor(self, X, reset=False)) if is_tensor(X) else result
 
     def quantile(self, q: Any) -> Array:
         """Smallest x with cdf(x) ≥ q, for a density of one column.
@@ -502,7 +502,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
         -------
         region : HighestDensityRegion
             With `level`, the density on its boundary, `contains(X)` and, for a single column, `intervals`. The level
-            is exact for a single column; for several it is a quantile of the density at 10 000 draws
+            is exact for a single column; for several it is a quantile of the density at 10,000 draws
             from it, with a fixed seed (Hyndman 1996), and the coverage is off by less than a hundredth.
         """
         return self._euclidean_density("highest-density regions").highest_density_region(coverage)
@@ -682,11 +682,11 @@ class KernelDensity(ValueHolder, DensityEstimator):
         """Evaluate the density of the observed columns of each row; the result is `default` if there are none."""
         if self.missing == "error" or not np.isnan(X).any():
             return np.asarray(evaluate(self.density_, X))
-        found = np.full(len(X), default)
+        result = np.full(len(X), default)
         for columns, rows in group_by_pattern(X):
             if columns:
-                found[rows] = evaluate(self._density_over(columns), X[rows][:, columns])
-        return found
+                result[rows] = evaluate(self._density_over(columns), X[rows][:, columns])
+        return result
 
     def _density_over(self, columns: list[int]) -> Density:
         """Return the density of some columns, estimated from all rows that have a value in them."""
@@ -710,17 +710,17 @@ class KernelDensity(ValueHolder, DensityEstimator):
             raise DataError(f"conditions are given by column, as in {{'height': 1.8}}; got {given!r}.")
         names = column_names(self)
         places = {name: place for place, name in enumerate(names)}
-        found: dict[int, float] = {}
+        conditions: dict[int, float] = {}
         for key, value in given.items():
             place = places.get(key, key)
             if not isinstance(place, Integral) or isinstance(place, bool) or not 0 <= int(place) < len(names):
                 raise ColumnMismatchError(f"there is no column {key!r}; the columns are {', '.join(names)}.")
             if not isinstance(value, Real) or not np.isfinite(float(value)):
                 raise DataError(f"column {names[int(place)]!r} was given as {value!r}; give a finite number.")
-            found[int(place)] = float(value)
-        if not 0 < len(found) < len(names):
+            conditions[int(place)] = float(value)
+        if not 0 < len(conditions) < len(names):
             raise DataError("give values of at least one column, and leave at least one without.")
-        return found
+        return conditions
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -370,19 +370,19 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         if not tensor_sums.has_tensor_fit(self._fit):
             return like(self._evaluate(to_numpy(X)), X)
         check_finite(self, X)
-        found = tensor_sums.evaluate(self._fit, X, self.out_of_reach)
+        result = tensor_sums.evaluate(self._fit, X, self.out_of_reach)
         if self.out_of_reach == "error":
-            self._check_in_reach(to_numpy(found[:, :1]))
-        return found
+            self._check_in_reach(to_numpy(result[:, :1]))
+        return result
 
     def _answers_to(self, rows: MixedRows) -> Array:
-        found = evaluate(self._fit, rows, self.out_of_reach)
+        result = evaluate(self._fit, rows, self.out_of_reach)
         if self.out_of_reach == "error":
-            self._check_in_reach(found)
-        return found
+            self._check_in_reach(result)
+        return result
 
-    def _check_in_reach(self, found: Array) -> None:
-        if (lost := np.isnan(found[:, 0])).any():
+    def _check_in_reach(self, values: Array) -> None:
+        if (lost := np.isnan(values[:, 0])).any():
             raise DataError(
                 f"no row of the fit is in reach of row {int(np.argmax(lost))} of X at {self.bandwidth_}. "
                 'Widen it, use the Gaussian kernel, which reaches everywhere, or set out_of_reach="nearest".'
@@ -392,12 +392,12 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         """Return the result for every row of the fit from all others; rows of weight 0 were not part of the fit."""
         check_is_fitted(self)
         if self._left_out is None:
-            found = evaluate_left_out(self._fit, self.out_of_reach)
+            result = evaluate_left_out(self._fit, self.out_of_reach)
             if self._weightless_rows is not None:
-                of_fit, found = found, np.empty((len(self._has_weight), found.shape[1]))
-                found[self._has_weight] = of_fit
-                found[~self._has_weight] = evaluate(self._fit, self._weightless_rows, self.out_of_reach)
-            self._left_out = found
+                of_fit, result = result, np.empty((len(self._has_weight), result.shape[1]))
+                result[self._has_weight] = of_fit
+                result[~self._has_weight] = evaluate(self._fit, self._weightless_rows, self.out_of_reach)
+            self._left_out = result
         return self._left_out
 
     def weights(self, X: Any) -> Any:
@@ -426,12 +426,12 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         check_memory(
             8.0 * size[0] * size[1], f"a matrix of {size[0]:,} × {size[1]:,} weights", "ask for fewer rows at a time"
         )
-        found = self._fit.weights(rows)
+        weights = self._fit.weights(rows)
         if self._weightless_rows is None:
-            return found
+            return weights
         out = np.zeros(size)
-        out[:, self._has_weight] = found
-        out[np.isnan(found[:, 0])] = np.nan
+        out[:, self._has_weight] = weights
+        out[np.isnan(weights[:, 0])] = np.nan
         return out
 
 
@@ -534,9 +534,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
             raise InferenceError(f"level is a probability between 0 and 1, e.g. 0.95; got {level!r}.")
         if is_tensor(X):
             X = check_tensor(self, X, reset=False)
-        found = self._interval(self._read(X, reset=False), float(level))
-        mean, lower, upper = (like(part, X) for part in (found.mean, found.lower, found.upper))
-        return replace(found, mean=mean, lower=lower, upper=upper)
+        interval = self._interval(self._read(X, reset=False), float(level))
+        mean, lower, upper = (like(part, X) for part in (interval.mean, interval.lower, interval.upper))
+        return replace(interval, mean=mean, lower=lower, upper=upper)
 
     def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
         """Draw the regression on one column of numbers, its confidence band and the rows of the fit.
@@ -585,8 +585,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         half = self._shaped(float(ndtri((1 + level) / 2)) * np.sqrt(self._fit.variances(rows, self._noise)))
         return PredictionInterval(mean, mean - half, mean + half, level, "mean")
 
-    def _shaped(self, found: Any) -> Any:
-        return found.reshape(len(found), *self._y_shape)
+    def _shaped(self, values: Any) -> Any:
+        return values.reshape(len(values), *self._y_shape)
 
 
 def _targets(y: Any) -> Array:

@@ -171,9 +171,9 @@ class MixedSums:
         total, means = np.full(queries.count, -np.inf), np.full((queries.count, values.shape[1]), np.nan)
         for part in self._parts(queries, itself):
             at = part.at
-            here, logs = part.means(values)
+            part_means, logs = part.means(values)
             new = np.logaddexp(total[at], logs)
-            means[at] = _rescale(means[at], total[at], new) + _rescale(here, logs, new)
+            means[at] = _rescale(means[at], total[at], new) + _rescale(part_means, logs, new)
             total[at] = new
         means[np.isneginf(total)] = np.nan
         return means
@@ -194,10 +194,10 @@ class MixedSums:
         scale = np.full(queries.count, -np.inf)
         for part in self._parts(queries, itself):
             at = part.at
-            S_here, T_here, here = part.local_moments(values)
-            new = np.maximum(scale[at], here)
-            S[at] = _rescale(S[at], scale[at], new) + _rescale(S_here, here, new)
-            T[at] = _rescale(T[at], scale[at], new) + _rescale(T_here, here, new)
+            S_part, T_part, part_scale = part.local_moments(values)
+            new = np.maximum(scale[at], part_scale)
+            S[at] = _rescale(S[at], scale[at], new) + _rescale(S_part, part_scale, new)
+            T[at] = _rescale(T[at], scale[at], new) + _rescale(T_part, part_scale, new)
             scale[at] = new
         return S, T, scale
 

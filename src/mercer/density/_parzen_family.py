@@ -158,8 +158,8 @@ class Parzen(Family):
         result = np.zeros(x.shape)
         for place, each in np.ndenumerate(windows):
             if each is not None:
-                here = _broadcast_index(place, windows.shape)
-                result[here] = _log_density(each, x[here])
+                index = _broadcast_index(place, windows.shape)
+                result[index] = _log_density(each, x[index])
         return result
 
     def sample(self, parameters: ParzenParameters, n: int, rng: np.random.Generator) -> Array:

@@ -296,10 +296,10 @@ def _find_fixed_point(spread: SampleSpread) -> float:
         cosines = CosineFunctional(
             _close_gaps(points, GAP_WIDTHS * WIDTH_RANGE * fine)[:, None], share, fine, WIDTH_RANGE * fine
         )
-        found = _find_first_root(cosines, spread.count, finest)
-        if found >= LEAST_SPANNED_CELLS * cosines.step:
-            return float(found * length)
-        if isnan(found):
+        root = _find_first_root(cosines, spread.count, finest)
+        if root >= LEAST_SPANNED_CELLS * cosines.step:
+            return float(root * length)
+        if isnan(root):
             break
     raise BandwidthError(
         f'"isj" finds no bandwidth for {spread.name(0)}: its different values are too few, or too far apart. Use '

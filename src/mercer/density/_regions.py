@@ -82,12 +82,12 @@ def compute_quantiles(density: Density, q: Any) -> Array:
             "`conditional` density of one."
         )
     probabilities = check_probabilities(q)
-    found = np.empty(probabilities.size)
+    result = np.empty(probabilities.size)
     inner = (probabilities.ravel() > 0) & (probabilities.ravel() < 1)
-    found[inner] = _solve_quantiles(density, probabilities.ravel()[inner])
+    result[inner] = _solve_quantiles(density, probabilities.ravel()[inner])
     low, high = density.ends()
-    found[~inner] = np.where(probabilities.ravel()[~inner] == 0, low[0], high[0])
-    return found.reshape(probabilities.shape)
+    result[~inner] = np.where(probabilities.ravel()[~inner] == 0, low[0], high[0])
+    return result.reshape(probabilities.shape)
 
 
 def check_probabilities(q: Any) -> Array:
@@ -255,8 +255,8 @@ def _insert_extrema(density: Density, marks: Array) -> Array:
     turns = np.flatnonzero(turned & np.isfinite(logs))
     upwards = np.where(before > after, 1.0, -1.0)[turns]
     left, right = places[np.maximum(turns - 1, 0)], places[np.minimum(turns + 1, len(places) - 1)]
-    found = _maximize(lambda x: upwards * density.log_curve(x), left, right)
-    return np.unique(np.concatenate([places, found]))
+    extrema = _maximize(lambda x: upwards * density.log_curve(x), left, right)
+    return np.unique(np.concatenate([places, extrema]))
 
 
 def _maximize(curve: Callable[[Array], Array], left: Array, right: Array) -> Array:
@@ -264,12 +264,12 @@ def _maximize(curve: Callable[[Array], Array], left: Array, right: Array) -> Arr
     inner, outer = right - GOLDEN_SECTION * (right - left), left + GOLDEN_SECTION * (right - left)
     at_inner, at_outer = curve(inner), curve(outer)
     for _ in range(GOLDEN_STEPS):
-        here = at_inner >= at_outer
-        left, right = np.where(here, left, inner), np.where(here, outer, right)
-        new = np.where(here, right - GOLDEN_SECTION * (right - left), left + GOLDEN_SECTION * (right - left))
+        inner_is_higher = at_inner >= at_outer
+        left, right = np.where(inner_is_higher, left, inner), np.where(inner_is_higher, outer, right)
+        new = np.where(inner_is_higher, right - GOLDEN_SECTION * (right - left), left + GOLDEN_SECTION * (right - left))
         at_new = curve(new)
-        inner, outer = np.where(here, new, outer), np.where(here, inner, new)
-        at_inner, at_outer = np.where(here, at_new, at_outer), np.where(here, at_inner, at_new)
+        inner, outer = np.where(inner_is_higher, new, outer), np.where(inner_is_higher, inner, new)
+        at_inner, at_outer = np.where(inner_is_higher, at_new, at_outer), np.where(inner_is_higher, at_inner, at_new)
     return np.asarray(np.where(at_inner >= at_outer, inner, outer))
 
 
@@ -305,8 +305,8 @@ def _find_pieces(density: Density, places: Array, logs: Array, log_level: float,
     starts = np.flatnonzero(~inside[:-1] & inside[1:])
     ends = np.flatnonzero(inside[:-1] & ~inside[1:]) - 1
     outside = np.concatenate([places[np.maximum(starts - 1, 0)], places[np.minimum(ends + 1, len(places) - 1)]])
-    found = _find_crossings(density, outside, np.concatenate([places[starts], places[ends]]), log_level, fine)
-    return np.stack(np.split(found, 2), axis=1)
+    crossings = _find_crossings(density, outside, np.concatenate([places[starts], places[ends]]), log_level, fine)
+    return np.stack(np.split(crossings, 2), axis=1)
 
 
 def _find_crossings(density: Density, outside: Array, inside: Array, log_level: float, fine: float) -> Array:
@@ -339,8 +339,8 @@ def _narrow(
     parts = np.sort(np.column_stack([np.tile(INNER_POSITIONS, (len(near), 1)), np.clip(around, 0, 1)]), axis=1)
     inner = outside[:, None] + parts * (inside - outside)[:, None]
     grid = np.column_stack([outside, inner, inside])
-    found = density.log_curve(inner.ravel()).reshape(inner.shape) - log_level
-    found = np.column_stack([below, found, above])
-    first = 1 + np.argmax(np.column_stack([found[:, 1:-1] >= 0, np.ones(len(near), dtype=bool)]), axis=1)
+    heights = density.log_curve(inner.ravel()).reshape(inner.shape) - log_level
+    heights = np.column_stack([below, heights, above])
+    first = 1 + np.argmax(np.column_stack([heights[:, 1:-1] >= 0, np.ones(len(near), dtype=bool)]), axis=1)
     each = np.arange(len(near))
-    return grid[each, first - 1], grid[each, first], found[each, first - 1], found[each, first]
+    return grid[each, first - 1], grid[each, first], heights[each, first - 1], heights[each, first]

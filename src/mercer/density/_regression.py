@@ -149,13 +149,13 @@ class LocalFit(ABC):
     def _squared_weights(self, queries: MixedRows) -> Array:
         """Return the sums of the squares of all weights, by squared kernels where that is possible and accurate."""
         if self._squares is None:
-            found, vague = np.empty(queries.count), np.arange(queries.count)
+            result, vague = np.empty(queries.count), np.arange(queries.count)
         else:
-            found, unsure = self._from_squares(queries, self._squares)
+            result, unsure = self._from_squares(queries, self._squares)
             vague = np.flatnonzero(unsure)
         for block, weights in self._weight_blocks(queries.take(vague)):
-            found[vague[block]] = np.square(weights).sum(axis=1)
-        return found
+            result[vague[block]] = np.square(weights).sum(axis=1)
+        return result
 
     @abstractmethod
     def _from_squares(self, queries: MixedRows, squares: MixedSums) -> tuple[Array, Array]:
@@ -208,14 +208,14 @@ class LocalFit(ABC):
         return np.asarray(scaled / np.maximum(np.abs(scaled).max(axis=1, keepdims=True) / FARTHEST_NEIGHBOUR, 1.0))
 
     def _nearest_mixed(self, queries: MixedRows, itself: Array | None) -> Array:
-        points, found = self._sums.points, np.empty(queries.count, dtype=np.intp)
+        points, nearest = self._sums.points, np.empty(queries.count, dtype=np.intp)
         for block in row_blocks(queries.count, max(1, TERM_PAIRS // self.count)):
             different = _count_differences(queries.take(block), points)
             if itself is not None:
                 different[np.arange(len(different)), itself[block]] = np.inf
             away = cdist(self._within(queries.numbers[block]), self._within(points.numbers), "sqeuclidean")
-            found[block] = np.where(different == different.min(axis=1, keepdims=True), away, np.inf).argmin(axis=1)
-        return found
+            nearest[block] = np.where(different == different.min(axis=1, keepdims=True), away, np.inf).argmin(axis=1)
+        return nearest
 
     def _in_bandwidths(self, rows: MixedRows) -> MixedRows:
         if self.bandwidth is None:
@@ -245,8 +245,8 @@ class LocalMeans(LocalFit):
     def _from_squares(self, queries: MixedRows, squares: MixedSums) -> tuple[Array, Array]:
         logs, twice = self._sums.log_sums(queries), squares.log_sums(queries.times(squares.narrower))
         with np.errstate(invalid="ignore"):
-            found = np.exp(twice - 2 * logs)
-        return found, np.isfinite(logs) & ~(twice > -LEAST_LOG_SQUARES)
+            result = np.exp(twice - 2 * logs)
+        return result, np.isfinite(logs) & ~(twice > -LEAST_LOG_SQUARES)
 
 
 @stored(
@@ -267,11 +267,11 @@ class LocalVotes(LocalMeans):
 
 def evaluate(fit: LocalFit, rows: MixedRows, out_of_reach: str) -> Array:
     """Return the result for each row; where no point is in reach the nearest value, the mean of all, or NaN."""
-    found = fit.at(rows)
-    lost = np.flatnonzero(np.isnan(found[:, 0]))
+    result = fit.at(rows)
+    lost = np.flatnonzero(np.isnan(result[:, 0]))
     if lost.size and out_of_reach in ("nearest", "mean"):
-        found[lost] = fit.nearest(rows.take(lost)) if out_of_reach == "nearest" else fit.mean()
-    return found
+        result[lost] = fit.nearest(rows.take(lost)) if out_of_reach == "nearest" else fit.mean()
+    return result
 
 
 def evaluate_left_out(fit: LocalFit, out_of_reach: str, index: Array | None = None) -> Array:
@@ -279,11 +279,13 @@ def evaluate_left_out(fit: LocalFit, out_of_reach: str, index: Array | None = No
     index = np.arange(fit.count) if index is None else index
     if fit.count == 1:
         return np.full((len(index), fit.outputs), np.nan)
-    found = fit.left_out(index)
-    lost = np.flatnonzero(np.isnan(found[:, 0]))
+    result = fit.left_out(index)
+    lost = np.flatnonzero(np.isnan(result[:, 0]))
     if lost.size and out_of_reach in ("nearest", "mean"):
-        found[lost] = fit.nearest_left_out(index[lost]) if out_of_reach == "nearest" else fit.mean_left_out(index[lost])
-    return found
+        result[lost] = (
+            fit.nearest_left_out(index[lost]) if out_of_reach == "nearest" else fit.mean_left_out(index[lost])
+        )
+    return result
 
 
 def compute_left_out_error(fit: LocalFit, units: Array, out_of_reach: str, index: Array | None = None) -> float:
@@ -292,8 +294,8 @@ def compute_left_out_error(fit: LocalFit, units: Array, out_of_reach: str, index
     Where the result is undefined, the mean of the others is used.
     """
     index = np.arange(fit.count) if index is None else index
-    found = evaluate_left_out(fit, "nearest" if out_of_reach == "nearest" else "mean", index)
-    errors = np.square((fit.values[index] - found) / units).sum(axis=1)
+    result = evaluate_left_out(fit, "nearest" if out_of_reach == "nearest" else "mean", index)
+    errors = np.square((fit.values[index] - result) / units).sum(axis=1)
     return float(np.average(errors, weights=fit.weight[index]))
 
 
@@ -342,16 +344,16 @@ class LocalLines(LocalFit):
 
     def slopes(self, rows: MixedRows) -> Array:
         """Return ∂/∂x_j of each line, of shape (m, outputs, d), in units of the columns; NaN out of reach."""
-        found = np.empty((rows.count, self.outputs, self._sums.points.numbers.shape[1]))
+        result = np.empty((rows.count, self.outputs, self._sums.points.numbers.shape[1]))
         for block, slope, _, _, unit in self._lines(self._in_bandwidths(rows), None):
-            found[block] = np.swapaxes(slope / unit[:, :, None], 1, 2)
-        return _transform_slopes(self.bandwidth, found)
+            result[block] = np.swapaxes(slope / unit[:, :, None], 1, 2)
+        return _transform_slopes(self.bandwidth, result)
 
     def _answer(self, queries: MixedRows, itself: Array | None) -> Array:
-        found = np.empty((queries.count, self.outputs))
+        result = np.empty((queries.count, self.outputs))
         for block, slope, mean, z, _ in self._lines(queries, itself):
-            found[block] = mean - np.einsum("md,mdk->mk", z, slope)
-        return found
+            result[block] = mean - np.einsum("md,mdk->mk", z, slope)
+        return result
 
     def _lines(self, queries: MixedRows, itself: Array | None) -> Iterator[tuple[slice, Array, Array, Array, Array]]:
         """Yield blocks of queries with slopes, means of the values, means of the points minus the query, and units.
@@ -386,7 +388,7 @@ class LocalLines(LocalFit):
         return np.asarray(of_mean * (1 + shift[:, None] - lever @ self._sums.points.numbers.T))
 
     def _from_squares(self, queries: MixedRows, squares: MixedSums) -> tuple[Array, Array]:
-        found, vague = np.empty(queries.count), np.empty(queries.count, dtype=bool)
+        result, vague = np.empty(queries.count), np.empty(queries.count, dtype=bool)
         values = self._values[:, :1]
         for block in self._moment_blocks(queries):
             some = queries.take(block)
@@ -399,9 +401,9 @@ class LocalLines(LocalFit):
             total, of_squares = _total_weight(S)[:, 0, 0], _total_weight(squared)
             with np.errstate(invalid="ignore"):
                 ratio = np.exp(twice + np.log(of_squares[:, 0, 0]) - 2 * (scale + np.log(total)))
-            found[block] = ratio * np.einsum("ma,mab,mb->m", line, squared / of_squares, line)
+            result[block] = ratio * np.einsum("ma,mab,mb->m", line, squared / of_squares, line)
             vague[block] = np.isfinite(scale) & ~((twice > -LEAST_LOG_SQUARES) & (prolonged < MOST_PROLONGED))
-        return found, vague
+        return result, vague
 
 
 def _invert_spread(S: Array) -> tuple[Array, Array, Array]:

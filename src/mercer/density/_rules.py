@@ -278,7 +278,7 @@ class Silverman(ShapedRule):
 
     In one dimension 0.9 A n^(−1/5) with A = min(standard deviation, interquartile range/1.349), as in statsmodels and
     (with 1.34) R's `bw.nrd0`; in more, (n(d+2)/4)^(−1/(d+4)) A_j. With shape="matrix" it equals SciPy's
-    `gaussian_kde(…, "silverman")` has.
+    `gaussian_kde(…, "silverman")`.
 
     Examples
     --------

@@ -150,11 +150,11 @@ class Sources(NamedTuple):
         grid = plan_grid(len(self.points), len(near), spans, error)
         if grid is None or grid.nanoseconds > REMAINING_PAIRS * PAIR_NS * len(self.points) * len(near):
             return sums, known
-        found = FourierSums(grid, self.points, self.weight, self.widths, low)(near)
-        found -= np.broadcast_to(own, len(queries))[inside]
+        result = FourierSums(grid, self.points, self.weight, self.widths, low)(near)
+        result -= np.broadcast_to(own, len(queries))[inside]
         error = grid.error * self.total
-        good = tolerance.allows(error, found, self.total)
-        sums[inside], known[inside] = np.maximum(found, 0.0), good if small else good & (found > 2 * error)
+        good = tolerance.allows(error, result, self.total)
+        sums[inside], known[inside] = np.maximum(result, 0.0), good if small else good & (result > 2 * error)
         return sums, known
 
 

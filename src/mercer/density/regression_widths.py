@@ -218,9 +218,9 @@ class WidthSearchPath:
         else:  # the choice of the sample matters more than digits
             options |= {"xatol": COARSE_PRECISION, "fatol": 1e-4 * self.error}
         bounds = list(zip(low, high, strict=True))
-        found = minimize(self._at, start, method="Nelder-Mead", bounds=bounds, options=options)
-        if found.fun < self.error:
-            self._move(found.x, float(found.fun))
+        solution = minimize(self._at, start, method="Nelder-Mead", bounds=bounds, options=options)
+        if solution.fun < self.error:
+            self._move(solution.x, float(solution.fun))
 
     def _bounds(self) -> tuple[Array, Array]:
         axes, categories = np.ones(self.axes), np.ones(self.categories)

@@ -178,12 +178,12 @@ class _Game(NamedTuple):
         for k, columns in enumerate(self.players):
             owner[list(columns)] = k
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        found = []
+        results = []
         for some in _batches(first, MAX_MIXED_ENTRIES // width):
             kept = np.column_stack([joined(some), np.ones(len(some), dtype=bool)])[:, owner]
             index = np.where(kept, row[some][:, None], other[some][:, None])
-            found.append(_evaluate(self.function, self.stacked, index))
-        values = np.concatenate(found)
+            results.append(_evaluate(self.function, self.stacked, index))
+        values = np.concatenate(results)
         return np.asarray(np.where(np.isnan(values), self.base, values)[np.ravel(inverse)])
 
     def merge_weak_players(self, max_evaluations: int) -> _Game:
@@ -261,12 +261,12 @@ def _enumerate_coalitions(game: _Game) -> Array:
             (mine[:, :, None] + theirs).ravel(),
         )
         worth[rows] = values.reshape(*shape, -1).mean(axis=2)
-    found = []
+    values_of_part = []
     for j in range(p):
         without = np.flatnonzero(~members[:, j])
         marginals = worth[:, without | (1 << j)] - worth[:, without]
-        found.append(np.einsum("s,nsk->nk", weight[size[without]], marginals))
-    return np.stack(found, axis=1) if found else np.zeros((game.rows, 0, len(game.base)))
+        values_of_part.append(np.einsum("s,nsk->nk", weight[size[without]], marginals))
+    return np.stack(values_of_part, axis=1) if values_of_part else np.zeros((game.rows, 0, len(game.base)))
 
 
 def _select_members(members: Array, coalition: Array, items: Array) -> Array:
@@ -317,9 +317,9 @@ def _single_effects(game: _Game) -> Array:
     player = np.tile(np.arange(p), len(positions))
     mixed = keys[middle].sum(dtype=np.uint64) - keys[middle][player] + keys[row, player]
     values = game.values(row, np.full(len(row), middle), lambda items: player[items][:, None] == np.arange(p), mixed)
-    found = np.zeros((len(game.keys), p, values.shape[1]))
-    found[positions] = values.reshape(len(positions), p, -1) - game.middle
-    return found
+    effects = np.zeros((len(game.keys), p, values.shape[1]))
+    effects[positions] = values.reshape(len(positions), p, -1) - game.middle
+    return effects
 
 
 def _apply_control_variate(each: Array, of_rows: Array, of_used: Array, of_background: Array) -> Array:

@@ -142,7 +142,7 @@ def summarize_drivers(
     column has the largest effect.
     """
     kinds = {column.name: column.kind for column in schema}
-    found = []
+    largest = []
     for name, members in _group_by_column(explanation.names, table.names).items():
         parts = explanation.contributions[:, members]
         deviations = np.abs(parts.sum(axis=1) - parts.sum(axis=1).mean(axis=0))  # (rows, outputs)
@@ -155,14 +155,16 @@ def summarize_drivers(
             direction, sign = _describe_words(parts[..., output], [explanation.names[j] for j in members], effect), 0
         else:
             direction, sign = _describe_column(table, name, kinds.get(name, Kind.NUMBER), parts[:, 0, output], effect)
-        found.append(Driver(name, direction, size, _standard_error(explanation, members, deviations), sign, effect.of))
+        largest.append(
+            Driver(name, direction, size, _standard_error(explanation, members, deviations), sign, effect.of)
+        )
     # columns of a wide table that were replaced together come last
-    return sorted(found, key=lambda driver: (driver.column.startswith("("), -driver.size))[:most]
+    return sorted(largest, key=lambda driver: (driver.column.startswith("("), -driver.size))[:most]
 
 
-def common_output(found: Sequence[Driver]) -> str:
+def common_output(drivers: Sequence[Driver]) -> str:
     """Return the output that drivers refer to, without the class if they refer to several."""
-    outputs = {driver.of for driver in found}
+    outputs = {driver.of for driver in drivers}
     if len(outputs) == 1:
         return outputs.pop()
     return min(outputs).partition(" of ")[0] if outputs else "prediction"
@@ -171,11 +173,11 @@ def common_output(found: Sequence[Driver]) -> str:
 def _group_by_column(names: Sequence[str], columns: Sequence[str]) -> dict[str, list[int]]:
     """Group the positions of names by column: the name itself, or "column" for its words "column[word]"."""
     known = set(columns)
-    found: dict[str, list[int]] = {}
+    members: dict[str, list[int]] = {}
     for j, name in enumerate(names):
         owner = name.partition("[")[0] if name not in known and name.partition("[")[0] in known else name
-        found.setdefault(owner, []).append(j)
-    return found
+        members.setdefault(owner, []).append(j)
+    return members
 
 
 class _Effect(NamedTuple):

@@ -239,8 +239,8 @@ def evidence_of(model: Any, X: Any) -> AdditiveEvidence:
         before, last = model[:-1], model[-1]
         if not len(before):
             return evidence_of(last, X)
-        found = evidence_of(last, before.transform(X))
-        return _sum_by_column(_name_features(model, found), before, X)
+        evidence = evidence_of(last, before.transform(X))
+        return _sum_by_column(_name_features(model, evidence), before, X)
     check_is_fitted(model)
     if hasattr(model, "best_estimator_"):
         return evidence_of(model.best_estimator_, X)
@@ -258,10 +258,10 @@ def evidence_of(model: Any, X: Any) -> AdditiveEvidence:
 
 def _evidence_of_calibrated(model: Calibrated, X: Any) -> AdditiveEvidence:
     """Return scores divided by the temperature, or transformed by the line inside the sigmoid."""
-    found = evidence_of(model.model_, X)
-    base, contributions = found.base, found.contributions
+    evidence = evidence_of(model.model_, X)
+    base, contributions = evidence.base, evidence.contributions
     if hasattr(model, "temperature_"):
-        return found._replace(
+        return evidence._replace(
             base=base / model.temperature_, contributions=contributions / model.temperature_, outputs=()
         )
     if not hasattr(model, "slopes_") or len(model.classes_) != 2:
@@ -271,26 +271,26 @@ def _evidence_of_calibrated(model: Calibrated, X: Any) -> AdditiveEvidence:
         )
     if len(base) == 2:
         base, contributions = base[1:] - base[:1], contributions[..., 1:] - contributions[..., :1]
-    return found._replace(
+    return evidence._replace(
         base=model.slopes_ * base + model.intercepts_, contributions=model.slopes_ * contributions, outputs=()
     )
 
 
 def _evidence_of_transformed_target(model: TransformedTargetRegressor, X: Any) -> AdditiveEvidence:
     """Return predictions in the units of the target if its transformation is linear, otherwise untransformed ones."""
-    found = evidence_of(model.regressor_, X)
-    base, contributions = found.base, found.contributions
+    evidence = evidence_of(model.regressor_, X)
+    base, contributions = evidence.base, evidence.contributions
     low, middle, high = np.ravel(model.transformer_.inverse_transform(np.array([[0.0], [1.0], [2.0]])))
     if not np.isclose(high - middle, middle - low, rtol=1e-9, atol=0.0):
-        return found
+        return evidence
     slope = middle - low
-    return found._replace(base=low + slope * base, contributions=slope * contributions)
+    return evidence._replace(base=low + slope * base, contributions=slope * contributions)
 
 
 def naive_bayes(model: Any, X: Any) -> AdditiveEvidence:
     """Return log p(x_j|y) of each column, or of columns with a joint distribution."""
-    found = column_likelihoods(model, X)
-    return AdditiveEvidence(found.log_prior, found.log_likelihoods, found.names)
+    likelihoods = column_likelihoods(model, X)
+    return AdditiveEvidence(likelihoods.log_prior, likelihoods.log_likelihoods, likelihoods.names)
 
 
 def discriminant(model: Any, X: Any) -> AdditiveEvidence:
@@ -374,30 +374,30 @@ def _to_dense(values: Any) -> Array:
     return np.asarray(values.toarray() if is_sparse(values) else values, dtype=float)
 
 
-def _name_features(model: Pipeline, found: AdditiveEvidence) -> AdditiveEvidence:
+def _name_features(model: Pipeline, evidence: AdditiveEvidence) -> AdditiveEvidence:
     """Use the feature names of the earlier steps if the model was fitted to an array without names."""
     names = feature_names(model)
-    if names is None or len(names) != len(found.names):
-        return found
-    return found._replace(names=tuple(names))
+    if names is None or len(names) != len(evidence.names):
+        return evidence
+    return evidence._replace(names=tuple(names))
 
 
-def _sum_by_column(found: AdditiveEvidence, before: Any, X: Any) -> AdditiveEvidence:
+def _sum_by_column(evidence: AdditiveEvidence, before: Any, X: Any) -> AdditiveEvidence:
     """Sum the contributions of the features of each column, if the names of the features determine their columns."""
     first = before[0]
     if isinstance(first, TableFeatures):
-        if tuple(first.get_feature_names_out()) != found.names:
-            return found
+        if tuple(first.get_feature_names_out()) != evidence.names:
+            return evidence
         owners = first.feature_columns().tolist()
     else:
         columns = names_of(X) or []
-        owners = [_column_of(name, columns) for name in found.names]
+        owners = [_column_of(name, columns) for name in evidence.names]
     names = tuple(dict.fromkeys(owners))
     place = {name: j for j, name in enumerate(names)}
-    base, contributions = found.base, found.contributions
+    base, contributions = evidence.base, evidence.contributions
     summed = np.zeros((len(names), len(contributions), len(base)))
     np.add.at(summed, [place[owner] for owner in owners], np.moveaxis(contributions, 1, 0))
-    return found._replace(contributions=np.moveaxis(summed, 0, 1), names=names)
+    return evidence._replace(contributions=np.moveaxis(summed, 0, 1), names=names)
 
 
 def _column_of(feature: str, columns: list[str]) -> str:

@@ -151,9 +151,9 @@ def explain_rows(
     """
     X = read_rows(model, X)
     background = None if background is None else read_rows(model, background)
-    found = explain_exactly(model, X)
-    if found is not None:
-        return found
+    explanation = explain_exactly(model, X)
+    if explanation is not None:
+        return explanation
     X = read_formats(model, X)
     background = background_of(model, X, random_state) if background is None else read_formats(model, background)
     return _explain_by_shapley(unwrap_decisions(model), X, background, max_evaluations, random_state)
@@ -185,35 +185,35 @@ def _explain_by_shapley(model: Any, X: Any, background: Any, max_evaluations: in
     known = [table.names.index(name) for name in read or () if name in table.names] or None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about mixed rows, which are not rows of the user
-        found = shapley_values(
+        shapley = shapley_values(
             function, X, background, columns=known, max_evaluations=max_evaluations, random_state=random_state
         )
     names = tuple(
-        table.names[each[0]] if len(each) == 1 else f"({len(each):,} other columns)" for each in found.players
+        table.names[each[0]] if len(each) == 1 else f"({len(each):,} other columns)" for each in shapley.players
     )
     clipped = (
         f" Probabilities are kept {PROBABILITY_MARGIN:g} from 0 and 1." if what in (LOG_ODDS, AGAINST_AVERAGE) else ""
     )
-    against = f"{found.background} background row{'s' if found.background > 1 else ''}"
+    against = f"{shapley.background} background row{'s' if shapley.background > 1 else ''}"
     method, how = (
         (ENUMERATED_METHOD, "")
-        if found.error is None
-        else (SAMPLED_METHOD, f", in {found.orders:,} orders of the columns")
+        if shapley.error is None
+        else (SAMPLED_METHOD, f", in {shapley.orders:,} orders of the columns")
     )
     details = (
         f"Contributions are Shapley values: the mean change of the {what} as the columns of {against} are replaced by "
         f"those of the row, one after the other{how}.{clipped}"
     )
-    explanation = Explanation(what, outputs, found.base, names, found.values, method, found.error, details)
+    explanation = Explanation(what, outputs, shapley.base, names, shapley.values, method, shapley.error, details)
     return _divide_texts(explanation, model, function, table, max_evaluations)
 
 
 def _divide_texts(
-    found: Explanation, model: Any, function: Callable[[Any], Array], table: Table, max_evaluations: int
+    explanation: Explanation, model: Any, function: Callable[[Any], Array], table: Table, max_evaluations: int
 ) -> Explanation:
     """Divide the value of each column of text between the words that matter most and the rest of the text."""
-    before = found.names
-    positions = [j for j in text_columns(reader_of(model), table) if table.names[j] in found.names]
+    before = explanation.names
+    positions = [j for j in text_columns(reader_of(model), table) if table.names[j] in explanation.names]
     for position in positions:
         column = table.names[position]
         words, effects = word_effects(
@@ -221,28 +221,32 @@ def _divide_texts(
         )
         if not words:
             continue
-        contributions = np.concatenate([found.contributions, effects], axis=1)
-        contributions[:, found.names.index(column)] -= effects.sum(axis=1)
-        error = None if found.error is None else np.concatenate([found.error, np.zeros_like(effects)], axis=1)
-        names = (*found.names, *(f"{column}[{word}]" for word in words))
-        found = replace(found, names=names, contributions=contributions, error=error)
-    if found.names != before:
-        return replace(found, details=found.details + WORD_DETAILS.format(what=found.what))
-    return found
+        contributions = np.concatenate([explanation.contributions, effects], axis=1)
+        contributions[:, explanation.names.index(column)] -= effects.sum(axis=1)
+        error = (
+            None if explanation.error is None else np.concatenate([explanation.error, np.zeros_like(effects)], axis=1)
+        )
+        names = (*explanation.names, *(f"{column}[{word}]" for word in words))
+        explanation = replace(explanation, names=names, contributions=contributions, error=error)
+    if explanation.names != before:
+        return replace(explanation, details=explanation.details + WORD_DETAILS.format(what=explanation.what))
+    return explanation
 
 
-def _explain_scores(model: Any, X: Any, found: AdditiveEvidence) -> Explanation:
+def _explain_scores(model: Any, X: Any, evidence: AdditiveEvidence) -> Explanation:
     classes = getattr(model, "classes_", None)
     if classes is None:
-        added = found.additive
+        added = evidence.additive
         what = _name_prediction(model, X, added)
-        return Explanation(what, ("the target",), added.base, found.names, added.contributions)
-    added = Additive(relative_scores(found.base, len(classes)), relative_scores(found.contributions, len(classes)))
-    if found.outputs:
-        return Explanation(LOG_ODDS, found.outputs, added.base, found.names, added.contributions)
+        return Explanation(what, ("the target",), added.base, evidence.names, added.contributions)
+    added = Additive(
+        relative_scores(evidence.base, len(classes)), relative_scores(evidence.contributions, len(classes))
+    )
+    if evidence.outputs:
+        return Explanation(LOG_ODDS, evidence.outputs, added.base, evidence.names, added.contributions)
     what = _name_score(model, X, added, len(classes))
     outputs = classes[-1:] if len(classes) == 2 else classes
-    return Explanation(what, tuple(map(str, outputs.tolist())), added.base, found.names, added.contributions)
+    return Explanation(what, tuple(map(str, outputs.tolist())), added.base, evidence.names, added.contributions)
 
 
 def _name_score(model: Any, X: Any, added: Additive, n_classes: int) -> str:
@@ -304,9 +308,9 @@ def word_effects(
     coded = table.coded(position)
     texts = [str(coded.labels[code]) if code >= 0 else "" for code in coded.codes.tolist()]
     most = max(max_evaluations // table.n_rows, 1)
-    found = [list(dict.fromkeys(_WORD.findall(text.lower())))[:most] for text in texts]
-    rows = np.repeat(np.arange(table.n_rows), [len(each) for each in found])
-    words = [word for each in found for word in each]
+    words_of_texts = [list(dict.fromkeys(_WORD.findall(text.lower())))[:most] for text in texts]
+    rows = np.repeat(np.arange(table.n_rows), [len(each) for each in words_of_texts])
+    words = [word for each in words_of_texts for word in each]
     if not words:
         return [], np.zeros((table.n_rows, 0, np.shape(function(table.native))[1]))
     shortened = [_remove_word(texts[row], word) for row, word in zip(rows.tolist(), words, strict=True)]
@@ -331,4 +335,4 @@ def _select_strongest(rows: Array, words: Sequence[str], change: Array, n_rows: 
 
 def _remove_word(text: str, word: str) -> str:
     """Return a text without a word, whatever its case."""
-    return _WORD.sub(lambda found: "" if found[0].lower() == word else found[0], text)
+    return _WORD.sub(lambda match: "" if match[0].lower() == word else match[0], text)

@@ -93,10 +93,10 @@ def likelihood_grids(model: Any) -> list[Grid]:
     words = feature_names(model)
     if (tables := traits_of(last).tables) is not None:
         named = {column.name for column in columns_of_fit(last) if column.levels}
-        found = resolve(tables)(last)
-        if words is not None and not hasattr(last, "feature_names_in_") and list(found) == column_names(last):
-            found = dict(zip(words, found.values(), strict=True))  # the model was fitted to an array
-        return _grids_of_likelihoods(found, [str(label) for label in last.classes_.tolist()], named)
+        distributions = resolve(tables)(last)
+        if words is not None and not hasattr(last, "feature_names_in_") and list(distributions) == column_names(last):
+            distributions = dict(zip(words, distributions.values(), strict=True))  # the model was fitted to an array
+        return _grids_of_likelihoods(distributions, [str(label) for label in last.classes_.tolist()], named)
     if words is not None and isinstance(getattr(last, "feature_log_prob_", None), np.ndarray):
         return [_grid_of_words(words, last)]
     return []
@@ -119,21 +119,21 @@ def _grids_of_likelihoods(tables: dict[Any, Any], classes: list[str], named: Col
         elif all(np.ndim(value) == 0 for value in parameters[0].values()):
             (levels if str(name) in named else others).extend(_rows_of_levels(str(name), parameters))
     fields = tuple(map(Field, classes))
-    found = []
+    grids = []
     if numbers:
         note = "Mean ± standard deviation within each class."
-        found.append(Grid("Likelihoods of numbers", (Field("column"), *fields), tuple(numbers), (note,)))
+        grids.append(Grid("Likelihoods of numbers", (Field("column"), *fields), tuple(numbers), (note,)))
     if levels:
         shares = tuple(Field(label, ".3g") for label in classes)
-        found.append(Grid("Likelihoods of levels", (Field("column"), Field("level"), *shares), tuple(levels)))
+        grids.append(Grid("Likelihoods of levels", (Field("column"), Field("level"), *shares), tuple(levels)))
     if others:
         values = tuple(Field(label, ".4g") for label in classes)
         fields = (Field("column"), Field("parameter"), *values)
-        found.append(Grid("Parameters of the distributions", fields, tuple(others)))
-    if found and len(tables) > MAX_LIKELIHOOD_COLUMNS:
+        grids.append(Grid("Parameters of the distributions", fields, tuple(others)))
+    if grids and len(tables) > MAX_LIKELIHOOD_COLUMNS:
         note = f"The first {MAX_LIKELIHOOD_COLUMNS} of {len(tables):,} columns."
-        found[0] = replace(found[0], notes=(*found[0].notes, note))
-    return found
+        grids[0] = replace(grids[0], notes=(*grids[0].notes, note))
+    return grids
 
 
 def _rows_of_levels(name: str, parameters: list[dict[Any, float]]) -> list[tuple[Any, ...]]:
@@ -193,8 +193,8 @@ def model_grids(model: Any, most: int | None = None) -> list[Grid]:
             f"{type(last).__name__} has neither coefficients nor tables of its columns, and there is no model card to "
             "draw rows from. Give a table with --data, or use `drivers(model, X)` in Python."
         )
-    found = drivers(whole, card.sample(N_CARD_ROWS), most=most)
-    return [drivers_grid(found, "Over rows that are drawn column by column from the model card.")]
+    ranked = drivers(whole, card.sample(N_CARD_ROWS), most=most)
+    return [drivers_grid(ranked, "Over rows that are drawn column by column from the model card.")]
 
 
 def _describe_intercept(model: Any) -> str:
@@ -206,11 +206,11 @@ def _describe_intercept(model: Any) -> str:
     return f"Thresholds of the sum: {', '.join(written)}."
 
 
-def drivers_grid(found: list[Driver], *notes: str) -> Grid:
+def drivers_grid(drivers_: list[Driver], *notes: str) -> Grid:
     """Return a table of drivers."""
     fields = (Field("column"), Field("direction"), Field("moves by", ".3g"), Field("±", ".2g"))
-    rows = tuple((driver.column, driver.direction, driver.size, driver.error) for driver in found)
-    of = common_output(found)
+    rows = tuple((driver.column, driver.direction, driver.size, driver.error) for driver in drivers_)
+    of = common_output(drivers_)
     mean = f"“Moves by” is the mean distance of what a column adds to the {of} from its average over rows."
     return Grid("Drivers", fields, rows, (mean, *notes))
 

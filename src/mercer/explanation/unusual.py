@@ -158,18 +158,18 @@ def _find_odd_columns(usual: Table, scored: Table, rows: Array) -> list[list[str
     names, reference = _score_columns(model, usual)
     _, of_rows = _score_columns(model, scored.take(rows))
     share = np.column_stack([_share_below(known, scores) for known, scores in zip(reference.T, of_rows.T, strict=True)])
-    found = []
+    odd = []
     for shares, scores in zip(share, of_rows, strict=True):
         order = sorted(np.flatnonzero(shares <= MAX_ODD_SHARE).tolist(), key=lambda j: (shares[j], scores[j]))
-        found.append([names[j] for j in order[:MAX_ODD_COLUMNS]])
-    return found
+        odd.append([names[j] for j in order[:MAX_ODD_COLUMNS]])
+    return odd
 
 
 def _score_columns(model: NaiveBayes, table: Table) -> tuple[tuple[str, ...], Array]:
     """Return the log density of each value in its column, NaN if the value is missing."""
-    found = evidence_of(model, table.native)
+    evidence = evidence_of(model, table.native)
     missing = np.column_stack([table.coded(j).codes < 0 for j in range(table.n_columns)])
-    return found.names, np.where(missing, np.nan, found.additive.contributions[:, :, 0])
+    return evidence.names, np.where(missing, np.nan, evidence.additive.contributions[:, :, 0])
 
 
 def _share_below(known: Array, scores: Array) -> Array:

@@ -305,8 +305,8 @@ def may_be_missing(expression: Expression, known: frozenset[Expression] = frozen
         case NumberValue(value):
             return math.isnan(value)
         case Lookup(of, table, missing, other):
-            found = [other, *(value for _, value in table), *([missing] if may_be_missing(of, known) else [])]
-            return any(map(math.isnan, found))
+            values = [other, *(value for _, value in table), *([missing] if may_be_missing(of, known) else [])]
+            return any(map(math.isnan, values))
         case Conditional(Lacks(of), then, otherwise):
             return may_be_missing(then, known) or may_be_missing(otherwise, known | {of})
         case Logarithm():

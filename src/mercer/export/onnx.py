@@ -81,7 +81,7 @@ def to_onnx(model: Any, *, missing: bool | None = None) -> bytes:
     missing : bool or None, default=None
         Treatment of rows with missing numbers. By default (None) the graph treats them as the model does, except with
         a full covariance of more than 12 columns that was fitted to complete rows: a row with a missing value then has
-        the probabilities NaN, as `doc_string` states. True raises an `ExportError` in this case. False promises that no
+        the probabilities NaN, as `doc_string` states. True raises an `ExportError` in this case. False means that no
         number is missing: columns whose coefficients are all 0 are not read.
 
     Returns

@@ -212,7 +212,7 @@ def to_python(model: Any, *, missing: bool | None = None) -> str:
         Treatment of rows with missing numbers. By default (None) the module treats them as the model does, except with
         a full covariance of more than 12 columns that was fitted to complete rows: a row with a missing value then has
         the probabilities NaN and the class None, as the module's docstring states. True raises an `ExportError` in this
-        case. False promises that no number is missing: columns whose coefficients are all 0 are not read.
+        case. False means that no number is missing: columns whose coefficients are all 0 are not read.
 
     Returns
     -------

@@ -75,7 +75,7 @@ def to_sql(
         Treatment of rows with missing numbers. By default (None) the SQL treats them as the model does, except with a
         full covariance of more than 12 columns that was fitted to complete rows: the prediction for a row with a
         missing value is then NULL, as a comment at the top states. True raises an `ExportError` in this case. False
-        promises that no number is missing: rows with one have the prediction NULL, columns whose coefficients are all 0
+        means that no number is missing: rows with one have the prediction NULL, columns whose coefficients are all 0
         are not read, and the SQL is shorter for discriminants with full covariances.
     materialized : bool or None, default=None
         Whether stages are marked AS MATERIALIZED, which is not standard, but supported by PostgreSQL, SQLite and

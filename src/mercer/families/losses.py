@@ -331,8 +331,8 @@ def _log_sum(logarithms: Array) -> float:
 class ShareLoss(RowLoss):
     """V = μ(1 − μ/N): Bernoulli and binomial, with a link of the share μ/N.
 
-    Computed from log p and log(1 − p), which are finite where p rounds to 0 or 1. `binary` promises responses of 0 or
-    1, which have a compiled loop.
+    Computed from log p and log(1 − p), which are finite where p rounds to 0 or 1. With `binary` responses are 0 or 1,
+    which have a compiled loop.
     """
 
     trials: int

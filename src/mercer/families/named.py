@@ -72,12 +72,12 @@ def response_family_from(family: object) -> Family:
     >>> response_family_from("bernoulli")
     Bernoulli()
     """
-    found = Binomial() if family == "binomial" else _family(family, names=RESPONSES)
-    if not _is_response(type(found)):
+    result = Binomial() if family == "binomial" else _family(family, names=RESPONSES)
+    if not _is_response(type(result)):
         raise FamilyError(
-            f"{found!r} does not describe a response; give Binomial(trials=…), or one of {', '.join(RESPONSES)}."
+            f"{result!r} does not describe a response; give Binomial(trials=…), or one of {', '.join(RESPONSES)}."
         )
-    return found
+    return result
 
 
 def _family(family: object, *, names: Iterable[str]) -> Family:

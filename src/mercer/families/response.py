@@ -105,8 +105,8 @@ class Response:
         least, most = (self.whole * end for end in self.link.means)
         edges = [max(low, least), min(high, most)]
         (first, at_first), (last, at_last) = sorted((float(self.predictor(np.array(mean))), mean) for mean in edges)
-        here = self.mean(around)
-        side = np.where((low < here) & (here < least), -1.0, 1.0)  # 1/μ exists for negative μ, too
+        mean_around = self.mean(around)
+        side = np.where((low < mean_around) & (mean_around < least), -1.0, 1.0)  # 1/μ exists for negative μ, too
         eta = side * eta
         inside = self.mean(np.clip(eta, first, last))
         return np.asarray(side * np.where(eta <= first, at_first, np.where(eta >= last, at_last, inside)))

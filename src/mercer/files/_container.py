@@ -169,10 +169,10 @@ def read_json(text: str) -> Any:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):  # readers would differ in which one they use
+    result = dict(pairs)
+    if len(result) != len(pairs):  # readers would differ in which one they use
         _raise_damaged("a name occurs twice in it")
-    return found
+    return result
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -181,14 +181,14 @@ def _no_constant(name: str) -> NoReturn:
 
 def _parsed(raw: bytes) -> dict[str, Any]:
     try:
-        found = read_json(raw.decode("utf-8"))
+        result = read_json(raw.decode("utf-8"))
     except ModelFileError:
         raise
     except (ValueError, RecursionError):
         raise ModelFileError("This is not a model file, or a damaged one: its header is not JSON.") from None
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         _raise_damaged("its header is not an object")
-    return found
+    return result
 
 
 def _check_version(metadata: dict[str, Any]) -> None:

@@ -179,8 +179,8 @@ class Decoder:
         if not are_valid_offsets(data, offsets):
             raise damaged("strings exceed their bytes")
         octets, places = data.tobytes(), offsets.tolist()
-        found = [octets[i:j].decode("utf-8", SURROGATES) for i, j in pairwise(places)]
-        return _things(found, described["shape"])
+        strings = [octets[i:j].decode("utf-8", SURROGATES) for i, j in pairwise(places)]
+        return _things(strings, described["shape"])
 
     def frame(self, described: dict[str, Any]) -> Any:
         """Return a data frame."""
@@ -320,10 +320,10 @@ def _indices_hold(data: Array, indices: Array, indptr: Array, *, lines: int, wid
 
 
 def _range(numbers: list[Any]) -> range:
-    found = range(*numbers)
-    if any(abs(end) >= 1 << 62 for end in (found.start, found.stop, found.step)) or len(found) > MAX_EXTRA_VALUES:
+    result = range(*numbers)
+    if any(abs(end) >= 1 << 62 for end in (result.start, result.stop, result.step)) or len(result) > MAX_EXTRA_VALUES:
         raise damaged("a range in it is too long")
-    return found
+    return result
 
 
 def _enum(described: dict[str, Any]) -> Any:

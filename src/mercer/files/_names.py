@@ -28,20 +28,20 @@ _PUBLIC = {"scipy.sparse._csr": "scipy.sparse", "scipy.sparse._csc": "scipy.spar
 
 def class_named(name: Any) -> type:
     """Return the class with this name, or raise an error, without any import, if it declares no fields."""
-    found = _class(name)
-    return _raise_not_allowed("class", name) if found is None or issubclass(found, Enum) else found
+    cls = _class(name)
+    return _raise_not_allowed("class", name) if cls is None or issubclass(cls, Enum) else cls
 
 
 def enum_named(name: Any) -> type[Enum]:
     """Return the enumeration with this name."""
-    found = _class(name)
-    return found if found is not None and issubclass(found, Enum) else _raise_not_allowed("enum", name)
+    cls = _class(name)
+    return cls if cls is not None and issubclass(cls, Enum) else _raise_not_allowed("enum", name)
 
 
 def constant_named(name: Any) -> Any:
     """Return the constant with this name."""
-    found = tags.constant_of(name) if isinstance(name, str) else None
-    return _raise_not_allowed("constant", name) if found is None else found
+    constant = tags.constant_of(name) if isinstance(name, str) else None
+    return _raise_not_allowed("constant", name) if constant is None else constant
 
 
 def type_named(name: Any) -> type:
@@ -49,8 +49,8 @@ def type_named(name: Any) -> type:
     if not isinstance(name, str) or name not in _TYPE_NAMES:
         _raise_not_allowed("type", name)
     module, _, attribute = name.rpartition(".")
-    found: type = getattr(importlib.import_module(module), attribute)
-    return found
+    cls: type = getattr(importlib.import_module(module), attribute)
+    return cls
 
 
 def name_of_class(cls: type) -> str | None:
@@ -79,8 +79,8 @@ def shown(name: Any) -> str:
 def _class(name: Any) -> type | None:
     if not isinstance(name, str):
         return None
-    found = tags.class_of(name)
-    return scikit_learn.class_at(name) if found is None else found
+    cls = tags.class_of(name)
+    return scikit_learn.class_at(name) if cls is None else cls
 
 
 def _raise_not_allowed(kind: str, name: Any) -> Any:

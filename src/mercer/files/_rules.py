@@ -46,9 +46,9 @@ def check_safe(thing: Any, raise_for: UnsafePart) -> None:
     if n_jobs is not None and not (isinstance(n_jobs, int | np.integer) and abs(int(n_jobs)) <= MAX_PROCESSES):
         raise_for(".n_jobs", f"a number of processes beyond {MAX_PROCESSES}", "set n_jobs=None")
     for find in declaration_of(cls).unsafe:
-        found: Unsafe | None = resolve(find)(thing)
-        if found is not None:
-            raise_for(f".{found.part}", found.what, found.remedy)
+        part: Unsafe | None = resolve(find)(thing)
+        if part is not None:
+            raise_for(f".{part.part}", part.what, part.remedy)
 
 
 class SlowKeysError(Exception):

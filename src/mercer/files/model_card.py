@@ -208,14 +208,14 @@ class ModelCard:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Self:
+    def from_dict(cls, record: Mapping[str, Any]) -> Self:
         """Return the card of a JSON object; members of newer versions are ignored."""
-        known = {name: found[name] for name in cls.__dataclass_fields__ if name in found}
-        known["scores"] = tuple(_record(Score, each) for each in found.get("scores", ()))
-        known["columns"] = tuple(_summary(each) for each in found.get("columns", ()))
-        known["outcome"] = None if found.get("outcome") is None else _summary(found["outcome"])
-        known["limits"] = tuple(map(str, found.get("limits", ())))
-        known["versions"] = tuple((str(name), str(value)) for name, value in found.get("versions", ()))
+        known = {name: record[name] for name in cls.__dataclass_fields__ if name in record}
+        known["scores"] = tuple(_record(Score, each) for each in record.get("scores", ()))
+        known["columns"] = tuple(_summary(each) for each in record.get("columns", ()))
+        known["outcome"] = None if record.get("outcome") is None else _summary(record["outcome"])
+        known["limits"] = tuple(map(str, record.get("limits", ())))
+        known["versions"] = tuple((str(name), str(value)) for name, value in record.get("versions", ()))
         for name in ("target", "task", "question", "model", "source", "date", "data_hash", "measured"):
             known[name] = str(known.get(name, ""))
         return cls(**known)
@@ -283,10 +283,10 @@ def summarize_columns(
     table: Table, schema: Schema | None = None, used: set[str] | None = None
 ) -> tuple[ColumnSummary, ...]:
     """Return summaries of the columns of a table; `used` has the columns that the model reads, by default all."""
-    found = Schema.infer(table) if schema is None else schema
-    table = table.with_formats(found.formats)  # strings with numbers or dates are summarized as these
+    inferred = Schema.infer(table) if schema is None else schema
+    table = table.with_formats(inferred.formats)  # strings with numbers or dates are summarized as these
     steps = QUANTILE_STEPS if table.n_columns <= WIDE_TABLE_COLUMNS else WIDE_QUANTILE_STEPS
-    columns = list(found)[:MAX_CARD_COLUMNS]
+    columns = list(inferred)[:MAX_CARD_COLUMNS]
     return tuple(
         _summarize(table, position, column, steps, used is None or column.name in used)
         for position, column in enumerate(columns)
@@ -397,8 +397,8 @@ def _as_array(values: list[Any]) -> Array:
     return result
 
 
-def _summary(found: Mapping[str, Any]) -> ColumnSummary:
-    known: dict[str, Any] = {name: found[name] for name in ColumnSummary.__dataclass_fields__ if name in found}
+def _summary(record: Mapping[str, Any]) -> ColumnSummary:
+    known: dict[str, Any] = {name: record[name] for name in ColumnSummary.__dataclass_fields__ if name in record}
     if known.get("quantiles") is not None:
         known["quantiles"] = tuple(known["quantiles"])
     if known.get("levels") is not None:
@@ -406,5 +406,5 @@ def _summary(found: Mapping[str, Any]) -> ColumnSummary:
     return ColumnSummary(**{**known, "name": str(known["name"]), "kind": str(known["kind"])})
 
 
-def _record(cls: Any, found: Mapping[str, Any]) -> Any:
-    return cls(**{name: found[name] for name in cls.__dataclass_fields__ if name in found})
+def _record(cls: Any, record: Mapping[str, Any]) -> Any:
+    return cls(**{name: record[name] for name in cls.__dataclass_fields__ if name in record})

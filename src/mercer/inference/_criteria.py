@@ -125,10 +125,10 @@ def _tests(
     if covariance.kind != "model":
         slopes = [name for name in fitted.names if name.split(": ")[-1] != INTERCEPT]
         try:
-            found = wald_test(fitted, covariance, parse_hypothesis(fitted.names, slopes))
+            wald = wald_test(fitted, covariance, parse_hypothesis(fitted.names, slopes))
         except InferenceError:  # coefficients that depend on each other
             return NO_TEST, NO_TEST
-        test = (found.statistic, found.p_value)
+        test = (wald.statistic, wald.p_value)
         return (NO_TEST, test) if covariance.freedom is None else (test, NO_TEST)
     if covariance.freedom is None:
         return NO_TEST, (gains[1], float(chi2.sf(gains[1], freedom)))

@@ -87,9 +87,9 @@ def summary(
     Wald test of x0 = 0: χ²(1) = 11.52, p = 0.0006902
     """
     reading = read_fit(model, X, y, sample_weight=sample_weight, offset=offset, exposure=exposure)
-    found = compute_covariance(reading.fitted, covariance, clusters)
-    interval_quantile(found, level)  # raises an error for a level that is not between 0 and 1
-    return Summary(reading, found, compute_criteria(reading.fitted, found), level)
+    covariance_ = compute_covariance(reading.fitted, covariance, clusters)
+    interval_quantile(covariance_, level)  # raises an error for a level that is not between 0 and 1
+    return Summary(reading, covariance_, compute_criteria(reading.fitted, covariance_), level)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

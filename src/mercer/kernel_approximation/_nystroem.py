@@ -397,54 +397,59 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _choose_and_compare(self, comparison: LandmarkComparison, rows: Any) -> tuple[Landmarks, Any, Array]:
         """Choose landmarks, and return them with their rows and the kernel matrix of these."""
-        found = self._choose_landmarks(comparison, rows, self._count_landmarks(count(rows)))
-        components = fetch_rows(rows, found.numbers)
-        K = comparison.matrix(components, found.numbers)
+        landmarks = self._choose_landmarks(comparison, rows, self._count_landmarks(count(rows)))
+        components = fetch_rows(rows, landmarks.numbers)
+        K = comparison.matrix(components, landmarks.numbers)
         check_entries(K, count(rows))
-        if self.tol and found.error is None:
-            return self._shorten(comparison, rows, found, components, K)
-        return found, components, K
+        if self.tol and landmarks.error is None:
+            return self._shorten(comparison, rows, landmarks, components, K)
+        return landmarks, components, K
 
     def _choose_landmarks(self, comparison: LandmarkComparison, rows: Any, most: int) -> Landmarks:
         random = check_random_state(self.random_state)
         if is_tensor(rows) and self.landmarks != "uniform":
             some = np.sort(random.permutation(len(rows))[: max(FETCHED_ROWS, MIN_ROWS_PER_LANDMARK * most)])
-            found = comparison.choose(fetch_rows(rows, some), most, self.landmarks, random, self.tol)
-            return Landmarks(some[found.numbers], found.error, found.among)
+            landmarks = comparison.choose(fetch_rows(rows, some), most, self.landmarks, random, self.tol)
+            return Landmarks(some[landmarks.numbers], landmarks.error, landmarks.among)
         return comparison.choose(rows, most, self.landmarks, random, self.tol)
 
     def _shorten(
-        self, comparison: LandmarkComparison, rows: Any, found: Landmarks, components: Any, K: Array
+        self, comparison: LandmarkComparison, rows: Any, landmarks: Landmarks, components: Any, K: Array
     ) -> tuple[Landmarks, Any, Array]:
         """Keep the first landmarks, as many as `tol` requires."""
         sample = sample_row_numbers(count(rows), ERROR_SAMPLE)
         some = fetch_rows(rows, sample)
         size = count_needed_landmarks(
-            K, comparison.matrix_with(some, components, found.numbers).T, comparison.diagonal(some, sample), self.tol
+            K,
+            comparison.matrix_with(some, components, landmarks.numbers).T,
+            comparison.diagonal(some, sample),
+            self.tol,
         )
         first = np.arange(size)
-        return Landmarks(found.numbers[:size], None, found.among), take(components, first), K[:size, :size]
+        return Landmarks(landmarks.numbers[:size], None, landmarks.among), take(components, first), K[:size, :size]
 
-    def _store(self, comparison: LandmarkComparison, rows: Any, found: Landmarks, components: Any, K: Array) -> None:
+    def _store(
+        self, comparison: LandmarkComparison, rows: Any, landmarks: Landmarks, components: Any, K: Array
+    ) -> None:
         inverse_root = _compute_inverse_root(np.asarray(K, dtype=float), rows)
         single = str(getattr(rows, "dtype", "float64")).endswith("float32")
         self.kernel_: Any = comparison.kernel
         self._by = comparison
-        self.components_, self.component_indices_ = components, found.numbers
+        self.components_, self.component_indices_ = components, landmarks.numbers
         self.normalization_ = inverse_root.astype(np.float32) if single else inverse_root
         self._back, self._n_features_out = inverse_root, len(inverse_root)
-        exact, self.approximation_error_ = self._measure_error(rows, found)
+        exact, self.approximation_error_ = self._measure_error(rows, landmarks)
         known = "all rows" if exact else f"{ERROR_SAMPLE} rows"
-        path = f"{len(inverse_root)} landmarks ({self.landmarks}) out of {found.among:,} rows, error of {known}"
+        path = f"{len(inverse_root)} landmarks ({self.landmarks}) out of {landmarks.among:,} rows, error of {known}"
         device = str(rows.device) if is_tensor(rows) else "cpu"
         blocks = len(row_blocks(count(rows), max(MIN_PRODUCT_ROWS, FEATURE_TILE_BYTES // (8 * len(inverse_root)))))
         self.plan_ = Plan(path, "float32" if single else "float64", blocks, thread_count(), exact=False, device=device)
 
-    def _measure_error(self, rows: Any, found: Landmarks) -> tuple[bool, float]:
+    def _measure_error(self, rows: Any, landmarks: Landmarks) -> tuple[bool, float]:
         """Return whether the error is of all rows, and the error."""
         n = count(rows)
-        if found.error is not None and found.among == n:
-            return True, found.error
+        if landmarks.error is not None and landmarks.among == n:
+            return True, landmarks.error
         if isinstance(self._by, LandmarksByFunction) and not self.tol and self.landmarks == "uniform":
             return False, float("nan")
         sample = sample_row_numbers(n, ERROR_SAMPLE)
@@ -479,8 +484,10 @@ def make_nystroem_map(kernel: Kernel, transformer: Nystroem, rows: Any) -> Nystr
 
 def choose_landmark_rows(kernel: Kernel, transformer: Nystroem, rows: Any) -> Any:
     """Return only the landmarks, in main memory, for rows of a tensor."""
-    found = transformer._choose_landmarks(LandmarksByKernel(kernel), rows, transformer._count_landmarks(count(rows)))
-    return fetch_rows(rows, found.numbers)
+    landmarks = transformer._choose_landmarks(
+        LandmarksByKernel(kernel), rows, transformer._count_landmarks(count(rows))
+    )
+    return fetch_rows(rows, landmarks.numbers)
 
 
 def _compute_inverse_root(K: Array, rows: Any) -> Array:

@@ -148,8 +148,8 @@ def choose_landmarks(
     entries = max_distances if rule == "kmeans++" else min(max_factor_entries, memory)
     rows = _draw_candidates(n, min(most, n), entries, random)
     candidates = X if rows is None else take(X, rows)
-    found = choose_from_matrix(Gram(kernel, candidates), most, rule, random, tol=tol)
-    return found if rows is None else Landmarks(rows[found.numbers], found.error, len(rows))
+    landmarks = choose_from_matrix(Gram(kernel, candidates), most, rule, random, tol=tol)
+    return landmarks if rows is None else Landmarks(rows[landmarks.numbers], landmarks.error, len(rows))
 
 
 def choose_from_matrix(
@@ -164,10 +164,10 @@ def choose_from_matrix(
     if rule == "kmeans++":
         return Landmarks(_draw_spread(gram, min(most, n), draw), None, n)
     trace = float(np.maximum(gram.diagonal, 0.0).sum())
-    found = PivotedCholesky.of(gram, most, tol * trace / n, rng=draw)
+    factor = PivotedCholesky.of(gram, most, tol * trace / n, rng=draw)
     # a kernel that is 0 everywhere has no pivots, but features need a column
     return Landmarks(
-        found.pivots if len(found.pivots) else np.zeros(1, dtype=np.intp), found.error if trace > 0 else None, n
+        factor.pivots if len(factor.pivots) else np.zeros(1, dtype=np.intp), factor.error if trace > 0 else None, n
     )
 
 

@@ -159,8 +159,8 @@ def decompose(K: Array, data: Any = None) -> tuple[Array, Array]:
     if is_tensor(data) and data.is_cuda:
         import torch
 
-        found = torch.linalg.eigh(like(K, data, dtype=torch.float64))
-        return to_numpy(found.eigenvalues), to_numpy(found.eigenvectors)
+        eigen = torch.linalg.eigh(like(K, data, dtype=torch.float64))
+        return to_numpy(eigen.eigenvalues), to_numpy(eigen.eigenvectors)
     with blas_for(len(K)):
         values, vectors = np.linalg.eigh(K)
     return values, vectors

@@ -93,7 +93,7 @@ def _read_networkx(row: int, graph: Any, label: str | None) -> _InputGraph:
     edges = np.array(ends, dtype=np.int64).reshape(-1, 2)
     if label is None:
         return _InputGraph(edges, len(places), None)
-    labels = [found.get(label) for _, found in graph.nodes(data=True)]
+    labels = [attributes.get(label) for _, attributes in graph.nodes(data=True)]
     if any(value is None for value in labels):
         _check_unlabelled(row, graph, label, labels)
         return _InputGraph(edges, len(places), None)
@@ -103,7 +103,7 @@ def _read_networkx(row: int, graph: Any, label: str | None) -> _InputGraph:
 def _check_unlabelled(row: int, graph: Any, label: str, labels: list[Any]) -> None:
     """Raise if nodes without this label have other attributes: a graph without any attributes has no labels."""
     node = list(graph.nodes)[next(place for place, value in enumerate(labels) if value is None)]
-    others = sorted({str(name) for _, found in graph.nodes(data=True) for name in found})
+    others = sorted({str(name) for _, attributes in graph.nodes(data=True) for name in attributes})
     if others:
         raise DataError(
             f"node {node!r} of graph {row} has no {label!r}, while its nodes have {', '.join(map(repr, others))}; give "
@@ -281,7 +281,7 @@ def _relabel(graphs: Graphs, known: tuple[Runs, ...]) -> tuple[list[Array], tupl
     labels, runs = [graphs.labels], []
     for before in known:
         words = join_neighbours(labels[-1], graphs.bounds, graphs.neighbours)
-        numbers, found = before.number(words, starts, stops)
+        numbers, runs_known = before.number(words, starts, stops)
         labels.append(numbers)
-        runs.append(found)
+        runs.append(runs_known)
     return labels, tuple(runs)

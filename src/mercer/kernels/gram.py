@@ -196,8 +196,8 @@ class Gram:
             tile = self.tile(rows, columns).astype(float, copy=False)
             return tile @ v[columns], tile.T @ v[rows] if self._is_triangular and rows != columns else None
 
-        for (rows, columns), (here, mirrored) in zip(cuts, self._stream(part, cuts), strict=True):
-            result[rows] += here
+        for (rows, columns), (direct, mirrored) in zip(cuts, self._stream(part, cuts), strict=True):
+            result[rows] += direct
             if mirrored is not None:
                 result[columns] += mirrored
         return result

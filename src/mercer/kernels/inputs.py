@@ -124,12 +124,12 @@ def _check_finite(X: Any) -> None:
             return
     if np.isfinite(values).all():  # only the sum is too large
         return
-    found = sp.coo_array(X) if is_sparse(X) else None
-    if found is None:
+    entries = sp.coo_array(X) if is_sparse(X) else None
+    if entries is None:
         row, column = map(int, np.argwhere(~np.isfinite(X))[0])
     else:
-        place = int(np.argmax(~np.isfinite(found.data)))
-        row, column = int(found.coords[0][place]), int(found.coords[1][place])
+        place = int(np.argmax(~np.isfinite(entries.data)))
+        row, column = int(entries.coords[0][place]), int(entries.coords[1][place])
     value = X[row, column]
     kind = "NaN" if np.isnan(value) else "infinity"
     raise NonFiniteError(

@@ -220,8 +220,8 @@ class MonomialOrder:
         def several(rows: slice) -> None:
             scratch = np.empty((lower if in_place else self.n_computed, size), out.dtype)
             for start in range(rows.start, rows.stop, size):
-                here = slice(start, min(start + size, rows.stop))
-                self._write_block(X[here], out[here], weights, scratch[:, : here.stop - here.start])
+                block = slice(start, min(start + size, rows.stop))
+                self._write_block(X[block], out[block], weights, scratch[:, : block.stop - block.start])
 
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             ordered_map(several, row_blocks(len(X), size * blocks_per_thread))

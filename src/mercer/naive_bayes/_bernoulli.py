@@ -153,8 +153,8 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
 
     def _training_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
         (block,) = self._block(X, rows)
-        if self.binarize is None and (found := find_first(block, lambda x: (x < 0) | (x > 1))) is not None:
-            row, column, value = found
+        if self.binarize is None and (first := find_first(block, lambda x: (x < 0) | (x > 1))) is not None:
+            row, column, value = first
             raise SupportError(
                 f"with binarize=None the data must lie between 0 and 1, but column {column_names(self)[column]!r} is "
                 f"{value:g} in row {rows.start + row}; give the threshold above which it counts as present, e.g. "

@@ -152,8 +152,8 @@ class CategoricalNB(UnweightedStatisticsMixin, DiscreteClassifier, GenerativeCla
         return codes
 
     def _check_codes(self, X: Any) -> None:
-        if (found := find_first(X, lambda values: values > LARGEST_CODE)) is not None:
-            row, column, value = found
+        if (first := find_first(X, lambda values: values > LARGEST_CODE)) is not None:
+            row, column, value = first
             raise UnseenCodeError(
                 f"index {value:.0f} is out of bounds: column {column_names(self)[column]!r} has it in row {row}, and "
                 "categories are coded 0, 1, 2, … without gaps; code them anew, e.g. with scikit-learn's OrdinalEncoder."

@@ -82,7 +82,7 @@ def _read_choices(table: Table, families: Any) -> list[ColumnChoice]:
 
 
 def _read_family(family: Any) -> Family:
-    """Return a family given as such or by its name, which may be that of Parzen windows as well."""
+    """Return a family, given as an object or by its name; the name may also be that of Parzen windows."""
     if isinstance(family, str) and family == Parzen.name:
         return Parzen()
     try:
@@ -112,9 +112,9 @@ def _warn_of_text(table: Table, columns: list[int]) -> None:
         different = len(some.coded(table.position(texts[0])).labels)
         warn(
             f"Column {texts[0]!r} holds free text, {different} different values in {some.n_rows} rows, which{more} "
-            "NaiveBayes takes for a category each, so that they say nothing about other rows. Make features of their "
-            "words with TableFeatures() first, or leave the column out; families="
-            f"{{{texts[0]!r}: 'categorical'}} says that it is meant so.",
+            "NaiveBayes treats as categories, so that they carry no information about other rows. Make features of "
+            "their words with TableFeatures() first, leave the column out, or confirm the choice with families="
+            f"{{{texts[0]!r}: 'categorical'}}.",
             MercerWarning,
         )
 
@@ -122,7 +122,9 @@ def _warn_of_text(table: Table, columns: list[int]) -> None:
 def _find_columns(table: Table, key: Any) -> tuple[int, ...]:
     keys = key if isinstance(key, tuple) else (key,)
     if not keys:
-        raise ColumnMismatchError("families gives a family to (), to no column; name the columns it describes.")
+        raise ColumnMismatchError(
+            "families has the key (), which names no column; name the columns that the family describes."
+        )
     return tuple(find_column(one, table.names, "families") for one in keys)
 
 

@@ -1,4 +1,4 @@
-"""Complement naive Bayes: a text is of the class whose complement, all other classes, fits it least."""
+"""Complement naive Bayes: a text belongs to the class whose complement, all other classes together, fits it least."""
 
 from __future__ import annotations
 

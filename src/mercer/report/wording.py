@@ -144,7 +144,7 @@ def escape_controls(text: str) -> str:
     >>> print(escape_controls("age\x1b[2J"))
     age\\x1b[2J
     """
-    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def shorten(value: Any, most: int = 24) -> str:

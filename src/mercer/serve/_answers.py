@@ -79,27 +79,29 @@ def explain(model: Any, X: Any) -> list[dict[str, Any]]:
 
     The contributions to the predicted class are explained if there are several classes.
     """
-    found = explain_rows(model, X, max_evaluations=MAX_EVALUATIONS)
+    explanation = explain_rows(model, X, max_evaluations=MAX_EVALUATIONS)
     rows = []
     for row, label in enumerate(map(str, np.asarray(model.predict(X)).tolist())):
-        output = found.outputs.index(label) if len(found.outputs) > 1 and label in found.outputs else 0
-        rows.append(_explanation_of_row(found, row, output))
+        output = (
+            explanation.outputs.index(label) if len(explanation.outputs) > 1 and label in explanation.outputs else 0
+        )
+        rows.append(_explanation_of_row(explanation, row, output))
     return rows
 
 
-def _explanation_of_row(found: Explanation, row: int, output: int) -> dict[str, Any]:
-    adds = found.contributions[row, :, output]
-    errors = None if found.error is None else found.error[row, :, output]
+def _explanation_of_row(explanation: Explanation, row: int, output: int) -> dict[str, Any]:
+    adds = explanation.contributions[row, :, output]
+    errors = None if explanation.error is None else explanation.error[row, :, output]
     order = np.argsort(-np.abs(adds), kind="stable")
     order = order[adds[order] != 0]
     named = order[:MAX_NAMED_DRIVERS]
-    has_classes = found.what not in ("prediction", "log of the prediction", "linear predictor")
+    has_classes = explanation.what not in ("prediction", "log of the prediction", "linear predictor")
     return {
-        "of": _name_class(found.what, found.outputs[output]) if has_classes else found.what,
-        "base": to_json_value(float(found.base[output])),
+        "of": _name_class(explanation.what, explanation.outputs[output]) if has_classes else explanation.what,
+        "base": to_json_value(float(explanation.base[output])),
         "contributions": [
             {
-                "name": found.names[j],
+                "name": explanation.names[j],
                 "adds": to_json_value(float(adds[j])),
                 "error": None if errors is None else to_json_value(float(errors[j])),
             }
@@ -107,9 +109,9 @@ def _explanation_of_row(found: Explanation, row: int, output: int) -> dict[str, 
         ],
         "others": to_json_value(float(adds[order[MAX_NAMED_DRIVERS:]].sum())),
         "n_others": int(max(len(order) - MAX_NAMED_DRIVERS, 0)),
-        "total": to_json_value(float(found.totals[row, output])),
-        "method": found.method,
-        "details": found.details,
+        "total": to_json_value(float(explanation.totals[row, output])),
+        "method": explanation.method,
+        "details": explanation.details,
     }
 
 

@@ -105,8 +105,8 @@ def _type(column: Column) -> ValueType:
         return "any"
     if column.levels:
         kinds = {bool: "boolean", str: "string"}
-        found = {kinds.get(type(level), "number") for level in column.levels}
-        return found.pop() if len(found) == 1 else "any"  # type: ignore[return-value]
+        types = {kinds.get(type(level), "number") for level in column.levels}
+        return types.pop() if len(types) == 1 else "any"  # type: ignore[return-value]
     if stored is Kind.BOOLEAN:
         return "boolean"
     return "string" if stored in (Kind.CATEGORY, Kind.TEXT, Kind.DATE) or column.kind is Kind.DATE else "number"

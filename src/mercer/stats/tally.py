@@ -107,8 +107,8 @@ def find_positions(levels: Array, among: Array) -> Array:
         place: dict[Any, int] = {level: i for i, level in enumerate(among.tolist())}
         return np.array([place.get(level, -1) for level in levels.tolist()], dtype=np.int64)
     places = np.minimum(np.searchsorted(among, levels), max(0, len(among) - 1))
-    found = among[places] == levels if len(among) else np.zeros(len(levels), dtype=bool)
-    return np.where(found, places, -1)
+    occurs = among[places] == levels if len(among) else np.zeros(len(levels), dtype=bool)
+    return np.where(occurs, places, -1)
 
 
 def join_levels(a: Array, b: Array) -> Array:

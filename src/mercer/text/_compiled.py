@@ -180,14 +180,14 @@ def count_hashes(
 
     def fill(block: int) -> None:
         (rows, indices, values), parts[block] = parts[block], FREED
-        here = slice(starts[block], starts[block + 1])
-        columns[here] = indices
+        entries = slice(starts[block], starts[block + 1])
+        columns[entries] = indices
         if binary:
             values[:] = 1
         if norm_in_loop:
-            hash_loops.normalize(rows, values, norm == "l2", counts[here])
+            hash_loops.normalize(rows, values, norm == "l2", counts[entries])
         else:
-            counts[here] = values
+            counts[entries] = values
 
     _map_blocks(fill, range(len(parts)))
     X = _csr(counts, columns, rows, n_columns)
@@ -228,11 +228,11 @@ def write(
     def count(block: int) -> None:
         one = scanned[block]
         of_words, of_runs = columns[one.scanner]
-        here = starts[1 + places[block] : 1 + places[block + 1]]
+        sizes = starts[1 + places[block] : 1 + places[block + 1]]
         if all_kept:
-            here[:] = np.diff(one.rows)
+            sizes[:] = np.diff(one.rows)
         else:
-            loops.kept_entries(one.rows, one.codes, of_words, of_runs, here)
+            loops.kept_entries(one.rows, one.codes, of_words, of_runs, sizes)
 
     _map_blocks(count, range(len(scanned)))
     np.cumsum(starts, out=starts)
@@ -243,8 +243,8 @@ def write(
     def fill(block: int) -> None:
         one = scanned[block]
         of_words, of_runs = columns[one.scanner]
-        here = starts[places[block] : places[block + 1]]
-        loops.write_rows(one.rows, one.codes, one.counts, of_words, of_runs, n_columns, here, indices, values)
+        row_starts = starts[places[block] : places[block + 1]]
+        loops.write_rows(one.rows, one.codes, one.counts, of_words, of_runs, n_columns, row_starts, indices, values)
         scanned[block] = Scanned(one.scanner, *FREED, one.by_python)
 
     _map_blocks(fill, range(len(scanned)))

@@ -49,14 +49,18 @@ def unite_scans(scanned: Sequence[Scanned]) -> tuple[Vocabulary, dict[Scanner, T
         return Vocabulary.empty(), {}
     # 1. Sort and merge the words of all scanners, then the runs of two words, of three, …
     scanners = list(dict.fromkeys(one.scanner for one in scanned))
-    found = ordered_map(FoundTerms.of, scanners)
-    words, levels = _merge_levels(found)
+    terms_of_scanners = ordered_map(FoundTerms.of, scanners)
+    words, levels = _merge_levels(terms_of_scanners)
     # 2. Find the position of each term in the order of all terms, and so the columns of each scanner's codes.
     places = _find_places(levels)
     columns = dict(
-        zip(scanners, ordered_map(partial(FoundTerms.columns, levels=levels, places=places), found), strict=True)
+        zip(
+            scanners,
+            ordered_map(partial(FoundTerms.columns, levels=levels, places=places), terms_of_scanners),
+            strict=True,
+        )
     )
-    del found
+    del terms_of_scanners
     terms, longest = _order_terms(levels, places), len(levels)
     del places
     # 3. Spell the terms.
@@ -151,16 +155,16 @@ class TermLevel(NamedTuple):
     counted: Array
 
 
-def _merge_levels(found: list[FoundTerms]) -> tuple[Texts, list[TermLevel]]:
+def _merge_levels(terms_of_scanners: list[FoundTerms]) -> tuple[Texts, list[TermLevel]]:
     """Return the words, and the levels of the words, of the runs of two words, …"""
-    words, shortest = _merge_last_level(found, _merge_two_words), found[0].shortest
+    words, shortest = _merge_last_level(terms_of_scanners, _merge_two_words), terms_of_scanners[0].shortest
     counted = np.zeros(len(words), dtype=bool)
-    for one in found:
+    for one in terms_of_scanners:
         counted[one.places[0]] = (one.codes[0] >= one.n_stop) & (shortest == 1)
     levels, bits = [TermLevel(words.heads, 0, counted)], len(words).bit_length()
-    for length in range(2, 1 + max(one.longest for one in found)):
-        ordered_map(partial(FoundTerms.sort_runs, length=length, bits=bits), found)
-        keys = _merge_last_level(found, _merge_two_keys)
+    for length in range(2, 1 + max(one.longest for one in terms_of_scanners)):
+        ordered_map(partial(FoundTerms.sort_runs, length=length, bits=bits), terms_of_scanners)
+        keys = _merge_last_level(terms_of_scanners, _merge_two_keys)
         levels.append(TermLevel(keys, bits, np.full(len(keys), length >= shortest)))
     return words.texts, levels
 
@@ -256,11 +260,11 @@ def _sort_words(words: Texts, heads: Array) -> tuple[Array, SortedWords]:
     return order.astype(np.int32), SortedWords(heads, Texts(data, offsets))
 
 
-def _merge_last_level(found: list[FoundTerms], merge: Callable[[K, K], tuple[K, Array, Array]]) -> K:
+def _merge_last_level(terms_of_scanners: list[FoundTerms], merge: Callable[[K, K], tuple[K, Array, Array]]) -> K:
     """Return the sorted union of the last level of all scanners, and store the positions of each scanner's in it."""
-    lists: list[K] = [one.keys for one in found]
+    lists: list[K] = [one.keys for one in terms_of_scanners]
     union, places = _merge(lists, merge)
-    for one, place in zip(found, places, strict=True):
+    for one, place in zip(terms_of_scanners, places, strict=True):
         one.places.append(place)
         one.keys = None
     return union

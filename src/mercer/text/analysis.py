@@ -91,8 +91,8 @@ def shortest_word(pattern: str) -> int | None:
     >>> shortest_word(r"(?u)\\b\\w\\w+\\b"), shortest_word(r"\\w+"), shortest_word(r"[a-z]+")
     (2, 1, None)
     """
-    found = WHOLE_WORDS.fullmatch(pattern)
-    return len(found[1]) // 2 if found else None
+    match = WHOLE_WORDS.fullmatch(pattern)
+    return len(match[1]) // 2 if match else None
 
 
 @dataclass(frozen=True)

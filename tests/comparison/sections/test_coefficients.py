@@ -47,8 +47,8 @@ def test_coefficients_that_are_rounding_are_zero() -> None:
     fitted[-1].coef_ = np.array([1.0, -5e-14, 3e-9])
     (grid,) = blocks(section(page(found), "coefficients"), Grid)
     assert {row[0]: row[1] for row in grid.rows} == {"x": 1.0, "level[no]": 0.0, "level[yes]": 3e-9}
-    (told,) = model_grids(fitted)
-    assert {row[0]: row[1] for row in told.rows}["level[no]"] == 0.0
+    (shown,) = model_grids(fitted)
+    assert {row[0]: row[1] for row in shown.rows}["level[no]"] == 0.0
     bare = fitted[-1]
     (of_columns,) = model_grids(bare)
     assert -5e-14 in [row[1] for row in of_columns.rows]

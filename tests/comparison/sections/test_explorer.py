@@ -15,10 +15,10 @@ from tests.comparison.sections._pages import blocks, linear, section
 def test_contributions_of_a_row_add_up_to_the_prediction(mixed: Comparison, of_mixed: Page) -> None:
     (rows,) = blocks(section(of_mixed, "rows"), RowTable)
     picked = [int(name.removeprefix("row ")) for name in rows.names]
-    for told in rows.models:
-        model = mixed.fitted(told.model)
+    for explanation in rows.models:
+        model = mixed.fitted(explanation.model)
         proba = model.predict_proba(mixed.table.take(np.array(picked)).native)
-        sums = told.base + np.array(told.contributions).sum(axis=1)
+        sums = explanation.base + np.array(explanation.contributions).sum(axis=1)
         np.testing.assert_allclose(sums, np.log(proba[:, 1] / proba[:, 0]), atol=1e-8)
     assert rows.columns == ("id", "age", "colour", "said")
     assert {each.model for each in rows.models} == {"logistic", "words", "mixed"}
@@ -42,14 +42,14 @@ def test_every_column_of_a_wide_table_has_a_value_and_sums_are_complete() -> Non
     y = np.where(X["c03"] + X["c55"] + rng.normal(size=90) > 0, "on", "off")
     found = compare(X, y, models={"lines": linear(LogisticRegression())}, cv=3)
     (rows,) = blocks(section(page(found), "rows"), RowTable)
-    (told,) = rows.models
-    named = [name for name in told.features if not name.startswith("(")]
+    (explanation,) = rows.models
+    named = [name for name in explanation.features if not name.startswith("(")]
     assert set(named) <= set(rows.columns)
     assert "c55" in named
     assert all(all(row) for row in rows.rows)
     picked = np.array([int(name.removeprefix("row ")) for name in rows.names])
     proba = found.fitted("lines").predict_proba(X.iloc[picked])
-    sums = told.base + np.array(told.contributions).sum(axis=1)
+    sums = explanation.base + np.array(explanation.contributions).sum(axis=1)
     np.testing.assert_allclose(sums, np.log(proba[:, 1] / proba[:, 0]), atol=1e-8)
 
 

@@ -48,7 +48,7 @@ def test_page_of_the_heart_data(real_data: Find) -> None:
     assert "MRC105" in codes(found)  # the key names the rows
     assert "MRC201" not in codes(found)
     rows = next(block for block in found["rows"].blocks if isinstance(block, RowTable))
-    assert {told.model for told in rows.models} == {"LogisticRegression", "NaiveBayes"}
+    assert {explanation.model for explanation in rows.models} == {"LogisticRegression", "NaiveBayes"}
 
 
 def test_page_of_horse_colic_with_a_third_of_its_values_missing(real_data: Find) -> None:

@@ -16,15 +16,15 @@ from tests.comparison.sections._pages import blocks, section
 
 
 def test_the_call_the_seed_and_the_versions_are_shown(of_iris: Page) -> None:
-    told = dict(blocks(section(of_iris, "reproduce"), Grid)[0].rows)
-    assert told["seed"] == "0"
-    assert told["numpy"] == np.__version__
+    settings = dict(blocks(section(of_iris, "reproduce"), Grid)[0].rows)
+    assert settings["seed"] == "0"
+    assert settings["numpy"] == np.__version__
     call = section(of_iris, "reproduce").blocks[0]
     assert call == "In Python: `mercer.compare(X, y, models=…, task='classification', cv=5, repeats=1, random_state=0)`"
 
 
 @pytest.mark.parametrize(
-    ("models", "told"),
+    ("models", "argument"),
     [
         (["GaussianNB", "LogisticRegression"], "models=['GaussianNB', 'LogisticRegression']"),
         ("GaussianNB", "models=['GaussianNB']"),
@@ -32,9 +32,9 @@ def test_the_call_the_seed_and_the_versions_are_shown(of_iris: Page) -> None:
         ({"GaussianNB": GaussianNB(var_smoothing=0.1)}, "models=…"),
     ],
 )
-def test_the_call_contains_the_requested_models(models: Any, told: str) -> None:
+def test_the_call_contains_the_requested_models(models: Any, argument: str) -> None:
     X, y = load_iris(return_X_y=True)
     found = reproduction(View(compare(X, y, models=models, cv=2)))
     assert found.blocks[0] == (
-        f"In Python: `mercer.compare(X, y, {told}, task='classification', cv=2, repeats=1, random_state=0)`"
+        f"In Python: `mercer.compare(X, y, {argument}, task='classification', cv=2, repeats=1, random_state=0)`"
     )

@@ -24,7 +24,7 @@ def postgresql() -> Iterator[str]:
     # it rejects to run as root
     other = [] if os.getuid() else ["runuser", "-u", "nobody", "--"]
     if other and shutil.which("runuser") is None:
-        pytest.skip("PostgreSQL does not run as root, and there is no runuser to run it as somebody else")
+        pytest.skip("PostgreSQL does not run as root, and there is no runuser to run it as another user")
     with tempfile.TemporaryDirectory(prefix="mercer-pg-") as name, socket.socket() as free:
         folder = Path(name)
         if other:

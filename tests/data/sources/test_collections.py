@@ -136,9 +136,9 @@ def test_a_client_implies_its_cluster_unless_threads_are_requested(client: Clien
         assert source.client is client
         spread = fold(thread_name, source, operator.or_)
         with engine("threads"):
-            here = fold(thread_name, source, operator.or_)
+            names = fold(thread_name, source, operator.or_)
         np.testing.assert_allclose(fold(column_sums, source, operator.add), X.sum(axis=0), rtol=1e-12)
-    assert not spread & here
+    assert not spread & names
     assert not any(name.startswith("mercer") for name in spread)
 
 
@@ -193,20 +193,20 @@ def test_an_error_names_the_partition(client: Client) -> None:
 
 
 def test_a_fit_to_collections_agrees_with_a_fit_to_their_rows(client: Client) -> None:
-    here = LogisticRegression().fit(X, Y, WEIGHT)
+    local = LogisticRegression().fit(X, Y, WEIGHT)
     with client.as_current():
         spread = LogisticRegression().fit(
             da.from_array(X, chunks=(20, 3)), da.from_array(Y, chunks=7), sample_weight=da.from_array(WEIGHT, chunks=30)
         )
-    np.testing.assert_allclose(spread.coef_, here.coef_, rtol=1e-6)
+    np.testing.assert_allclose(spread.coef_, local.coef_, rtol=1e-6)
     assert spread.plan_.source == "a Dask array of 3 blocks"
 
 
 def test_a_pipeline_passes_on_targets_and_weights() -> None:
-    here = make_pipeline(TableFeatures(), Ridge()).fit(FRAME[["a", "word"]], FRAME["b"])
+    local = make_pipeline(TableFeatures(), Ridge()).fit(FRAME[["a", "word"]], FRAME["b"])
     frame = dd.from_pandas(FRAME, npartitions=3)
     streamed = make_pipeline(TableFeatures(), Ridge()).fit(frame[["a", "word"]], frame["b"])
-    np.testing.assert_allclose(streamed[-1].coef_, here[-1].coef_, rtol=1e-10)
+    np.testing.assert_allclose(streamed[-1].coef_, local[-1].coef_, rtol=1e-10)
 
 
 def test_only_a_collection_without_a_target_takes_one() -> None:

@@ -52,8 +52,8 @@ def test_a_target_that_is_not_a_label_is_rejected() -> None:
 )
 def test_weights_and_offsets_are_finite_numbers(tmp_path: Path, role: str, value: Any, sentence: str) -> None:
     """Row numbers include earlier rows without a target."""
-    beside = [0.5 if i != 260 else value for i in range(300)]
-    table = pa.table({"x": range(300), "w": beside, "y": [None if i in (3, 258) else 1 for i in range(300)]})
+    weights = [0.5 if i != 260 else value for i in range(300)]
+    table = pa.table({"x": range(300), "w": weights, "y": [None if i in (3, 258) else 1 for i in range(300)]})
     parquet.write_table(table, tmp_path / "a.parquet", row_group_size=70)
     with pytest.raises(DataError, match=sentence):
         list(mercer.data.open(tmp_path / "a.parquet", target="y", rows=50, **{role: "w"}))

@@ -32,17 +32,17 @@ def test_the_next_item_is_made_while_one_is_used() -> None:
 
 
 def test_no_more_than_a_few_items_are_made_ahead() -> None:
-    seen: list[int] = []
+    produced: list[int] = []
 
     def items() -> Iterator[int]:
         for number in range(100):
-            seen.append(number)
+            produced.append(number)
             yield number
 
     following = read_ahead(items())
     for number in range(50):
         assert next(following) == number
-        assert len(seen) <= number + 4
+        assert len(produced) <= number + 4
     following.close()  # type: ignore[attr-defined]
 
 

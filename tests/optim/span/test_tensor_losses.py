@@ -53,12 +53,12 @@ def test_losses_of_classes_agree_with_arrays(reference, weighted):
     response = SoftmaxResponse(3, reference)
     codes, eta = RNG.integers(0, 3, N), RNG.normal(size=(N, response.columns))
     arrays = ClassRowLosses(response, codes, RNG.uniform(0, 2, N) if weighted else None)
-    tensors, there = TensorRowLosses.on_device_of(arrays, torch.zeros(1)), torch.as_tensor(eta)
+    tensors, eta_tensor = TensorRowLosses.on_device_of(arrays, torch.zeros(1)), torch.as_tensor(eta)
     assert (tensors.outputs, tensors.quadratic) == (arrays.outputs, arrays.quadratic)
     assert tensors.unit(2.0) == arrays.unit(2.0)
     np.testing.assert_array_equal(tensors.start(), arrays.start())
-    assert tensors.value(there) == pytest.approx(arrays.value(eta), rel=1e-12)
-    (first, bend), (of_arrays, bend_of_arrays) = tensors.slopes(there.clone()), arrays.slopes(eta)
+    assert tensors.value(eta_tensor) == pytest.approx(arrays.value(eta), rel=1e-12)
+    (first, bend), (of_arrays, bend_of_arrays) = tensors.slopes(eta_tensor.clone()), arrays.slopes(eta)
     np.testing.assert_allclose(first.numpy(), of_arrays, atol=1e-12)
     V = RNG.normal(size=eta.shape)
     np.testing.assert_allclose(bend.matvec(torch.as_tensor(V)).numpy(), bend_of_arrays.matvec(V), atol=1e-12)
@@ -66,7 +66,7 @@ def test_losses_of_classes_agree_with_arrays(reference, weighted):
     rows = slice(2, 7)
     torch.testing.assert_close(bend.part(rows).matvec(torch.as_tensor(V[rows])), bend.matvec(torch.as_tensor(V))[rows])
     assert tensors.part(slice(None)) is tensors
-    assert tensors.part(rows).value(there[rows]) == pytest.approx(arrays.part(np.arange(2, 7)).value(eta[rows]))
+    assert tensors.part(rows).value(eta_tensor[rows]) == pytest.approx(arrays.part(np.arange(2, 7)).value(eta[rows]))
 
 
 def test_a_part_of_a_curvature_agrees_with_its_rows():

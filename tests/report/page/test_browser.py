@@ -277,10 +277,10 @@ def test_the_first_rows_of_a_long_table_are_printed(browser: Any, tmp_path: Path
     path = tmp_path / "long.html"
     path.write_text(page_html(Page("t", "", (Section("a", "A", (grid,)),))), encoding="utf-8")
     tab = Tab(browser, path, 1280)
-    seen = "rows => rows.filter(row => row.checkVisibility()).length"
-    assert tab.page.locator("tbody tr").evaluate_all(seen) == 80
+    count_visible = "rows => rows.filter(row => row.checkVisibility()).length"
+    assert tab.page.locator("tbody tr").evaluate_all(count_visible) == 80
     tab.page.emulate_media(media="print")
-    assert tab.page.locator("tbody tr").evaluate_all(seen) == 30
+    assert tab.page.locator("tbody tr").evaluate_all(count_visible) == 30
     tab.context.close()
 
 
@@ -320,11 +320,11 @@ def test_all_text_can_be_read_in_both_themes(browser: Any, file: Path, scheme: s
 
 
 def test_the_theme_can_be_chosen(tab: Tab) -> None:
-    seen = []
+    captions = []
     for _ in range(3):
         tab.page.click("#theme")
-        seen.append(tab.page.evaluate("getComputedStyle(document.body).backgroundColor"))
-    light, dark, auto = seen
+        captions.append(tab.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    light, dark, auto = captions
     assert light == auto == "rgb(255, 255, 255)"
     assert dark == "rgb(20, 23, 27)"
 
@@ -364,10 +364,10 @@ def test_pointing_at_a_chart_shows_its_values(tab: Tab) -> None:
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()
     tab.page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.6)
-    told = tab.page.locator("#tip").inner_text()
-    assert "NaiveBayes" in told
-    assert "LogisticRegression" in told
-    assert re.search(r"0\.\d+ \(0\.\d+ to 0\.\d+\)", told)
+    tip = tab.page.locator("#tip").inner_text()
+    assert "NaiveBayes" in tip
+    assert "LogisticRegression" in tip
+    assert re.search(r"0\.\d+ \(0\.\d+ to 0\.\d+\)", tip)
     tab.page.mouse.move(5, 5)
     assert not tab.page.locator("#tip").is_visible()
 

@@ -136,7 +136,7 @@ def test_an_empty_chart_has_a_message(mark: Mark) -> None:
 
 
 def test_long_names_at_an_axis_wrap() -> None:
-    name = "a very long name of a column that nobody can read"
+    name = "a very long name of a column that is not readable"
     figure = drawn(Bars("a", (name, "b"), [1, 2]))
     (tick,) = [tick for tick in of_class(figure, "tick") if tick.find("title") is not None]
     assert tick.findtext("title") == name

@@ -90,12 +90,12 @@ def test_names_are_escaped_everywhere(name: str) -> None:
         return
     html = page_html(small_page(name))
     html.encode()
-    seen = Reader(html)
+    reader = Reader(html)
     # paragraphs and code are what prose may have, names that are cut or in lines have a title, long ones places to
     # break, and an interval is set apart from its number
     extra = {"p", "code", "title", "wbr", "span", "tspan"}
-    assert [tag for tag in seen.tags if tag not in extra] == [tag for tag in PLAIN.tags if tag not in extra]
-    assert {key for key, _ in seen.attributes} <= {key for key, _ in PLAIN.attributes} | {"transform", "class"}
+    assert [tag for tag in reader.tags if tag not in extra] == [tag for tag in PLAIN.tags if tag not in extra]
+    assert {key for key, _ in reader.attributes} <= {key for key, _ in PLAIN.attributes} | {"transform", "class"}
 
 
 def test_a_name_with_markup_is_shown_literally() -> None:
@@ -106,12 +106,12 @@ def test_a_name_with_markup_is_shown_literally() -> None:
 
 def test_nothing_is_fetched_and_the_policy_forbids_it() -> None:
     html = page_html(_demo.page())
-    seen = Reader(html)
-    assert any(str(value).startswith("default-src 'none'; ") for _, value in seen.attributes)
+    reader = Reader(html)
+    assert any(str(value).startswith("default-src 'none'; ") for _, value in reader.attributes)
     own = files("mercer.report.page")
     scripts = own.joinpath("page.js").read_text(encoding="utf-8") + own.joinpath("page.css").read_text(encoding="utf-8")
     assert not any(word in scripts for word in ("fetch(", "XMLHttpRequest", "innerHTML", "@import", "url(", "eval("))
-    links = [value for key, value in seen.attributes if key in ("href", "src", "action", "data", "srcset")]
+    links = [value for key, value in reader.attributes if key in ("href", "src", "action", "data", "srcset")]
     assert [link for link in links if not str(link).startswith(("#", "data:"))] == []
 
 

@@ -70,5 +70,5 @@ def lab(colour: str, eyes: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("eyes", EYES.values(), ids=EYES)
 def test_colours_of_series_can_be_distinguished_with_colour_blindness(eyes: np.ndarray, theme: int) -> None:
-    seen = [lab(TOKENS[f"c{i}"][theme], eyes) for i in range(8)]
-    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15
+    colours = [lab(TOKENS[f"c{i}"][theme], eyes) for i in range(8)]
+    assert min(np.linalg.norm(a - b) for a, b in combinations(colours, 2)) > 15

@@ -56,15 +56,15 @@ def answer(view: View, made: Mapping[str, Section | None]) -> FirstScreen:
     repeated = "No model is recommended: " if best is None else f"Use {best.name}: "
     facts = [_capitalize(sentence.removeprefix(repeated)) for sentence in verdict.sentences]
     shown = best or verdict.top
-    found, how = ((), "") if shown is None else _find_influences(view, shown)
-    if found and best is None:
+    influences, how = ((), "") if shown is None else _find_influences(view, shown)
+    if influences and best is None:
         how = f"{how} None of the models beats the baseline beyond chance, so these effects may be chance, too."
     return FirstScreen(
         headline=headline,
         summary=_summary(view, verdict),
         facts=tuple(facts),
         chart=_chart(view, verdict),
-        influences=found,
+        influences=influences,
         about_influences=how,
         problems=_problems(verdict),
         more=_warnings(verdict, made.get("findings")),
@@ -136,8 +136,8 @@ def _chart(view: View, verdict: Verdict) -> Chart | None:
     ]
     if len(shown) < 2:
         return None
-    found = [view.comparison.interval(entry.name, metric.name) for _, entry in shown]
-    mean, low, high = np.where(np.abs(found) < VERDICT_ROUNDING * np.nanmax(np.abs(found)), 0.0, found).T
+    intervals = [view.comparison.interval(entry.name, metric.name) for _, entry in shown]
+    mean, low, high = np.where(np.abs(intervals) < VERDICT_ROUNDING * np.nanmax(np.abs(intervals)), 0.0, intervals).T
     bars = Bars(metric.heading, [role for role, _ in shown], mean, low=low, high=high)
     better = "Higher is better" if metric.larger_is_better else "Lower is better"
     who = "; ".join(f"{role}: {entry.name}" for role, entry in shown)
@@ -151,15 +151,14 @@ def _find_influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], s
     """Return the columns with the largest effects on the predictions of a model, and the method."""
     try:
         with view.budget.cutting():
-            found = view.drivers(entry)[:MAX_FIRST_DRIVERS]
+            drivers = view.drivers(entry)[:MAX_FIRST_DRIVERS]
     except Exception:  # the time limit, or a model that cannot be explained: drivers are optional
         return (), ""
-    if not found:
+    if not drivers:
         return (), ""
-    how = (
-        f"By how far each column moves the {common_output(found)} from row to row, in {entry.name} fitted to all rows."
-    )
-    return tuple(Influence(each.column, _describe_direction(view, each), each.size) for each in found), how
+    moved = common_output(drivers)
+    how = f"By how far each column moves the {moved} from row to row, in {entry.name} fitted to all rows."
+    return tuple(Influence(each.column, _describe_direction(view, each), each.size) for each in drivers), how
 
 
 def _describe_direction(view: View, driver: Driver) -> str:
@@ -167,7 +166,7 @@ def _describe_direction(view: View, driver: Driver) -> str:
     label, target = driver.of.partition(" of ")[2], view.comparison.target
     words = driver.direction
     if view.classification and target and label in view.labels:
-        words = re.sub(rf"\b(makes?) {re.escape(label)} ", lambda found: f"{found[1]} {target} = {label} ", words)
+        words = re.sub(rf"\b(makes?) {re.escape(label)} ", lambda match: f"{match[1]} {target} = {label} ", words)
     return f"{_capitalize(words)}."
 
 
@@ -198,9 +197,9 @@ def _warnings(verdict: Verdict, checks: Section | None) -> str:
     shown = {problem.code for problem in verdict.problems}
     codes = [block.code for block in checks.blocks if isinstance(block, Note) and block.level in ("warning", "bad")]
     names = {check.code: check.name for check in ASSUMPTION_CHECKS}
-    found = list(dict.fromkeys(names[code] for code in codes if code in names and code not in shown))
-    if found:
-        return f"The checks have {format_count(len(found), 'warning')}: {join_words(found, MAX_NAMED_CHECKS)}."
+    others = list(dict.fromkeys(names[code] for code in codes if code in names and code not in shown))
+    if others:
+        return f"The checks have {format_count(len(others), 'warning')}: {join_words(others, MAX_NAMED_CHECKS)}."
     return "" if shown else "The checks of the data and of the models found no problem."
 
 
@@ -210,7 +209,7 @@ def _next_steps(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
     if best is None:
         return _steps_without_model(view, verdict)
     doubtful = list(
-        dict.fromkeys(name for found in verdict.problems if found.severity == "error" for name in found.columns)
+        dict.fromkeys(name for problem in verdict.problems if problem.severity == "error" for name in problem.columns)
     )
     settings = view.comparison.settings
     command = settings.get("command")

@@ -65,12 +65,12 @@ def calibration(view: View) -> Section | None:
 
 
 def _curve(view: View, entry: Entry) -> tuple[Line, PointCloud]:
-    found = calibration_curve_with_intervals(*_held(view, entry))
-    bins = zip(found.rows, found.first, found.last, strict=True)
+    curve = calibration_curve_with_intervals(*_held(view, entry))
+    bins = zip(curve.rows, curve.first, curve.last, strict=True)
     labels = [f"{format_count(int(n), 'row')} from {a:.3g} to {b:.3g}" for n, a, b in bins]
     return (
-        Line(entry.name, found.predicted, found.observed),
-        PointCloud(entry.name, found.predicted, found.observed, labels, low=found.low, high=found.high),
+        Line(entry.name, curve.predicted, curve.observed),
+        PointCloud(entry.name, curve.predicted, curve.observed, labels, low=curve.low, high=curve.high),
     )
 
 

@@ -107,12 +107,12 @@ def _summary(view: View, entry: Entry, model: Any, last: Any) -> tuple[Any, str]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             rows = model[:-1].transform(X) if isinstance(model, Pipeline) else X
-            found = summary(last, rows, view.comparison.y)
+            result = summary(last, rows, view.comparison.y)
     except (MercerError, ValueError, TypeError, np.linalg.LinAlgError) as error:
         return None, f"There are no intervals: {error}"
-    columns = found.columns()
+    columns = result.columns()
     names = _rename_features(list(map(str, columns.pop("term"))), model, last)
-    return (names, columns, found.grid().notes), ""
+    return (names, columns, result.grid().notes), ""
 
 
 def _rename_features(names: list[str], model: Any, last: Any) -> list[str]:

@@ -62,12 +62,12 @@ def curves(view: View, *, repeats: int = 5, max_seconds: float = 6.0) -> Section
     notes: list[Note] = []
     for generative, discriminative in find_pairs(view):
         try:
-            found = _run_experiment(view, generative, discriminative, repeats, max_seconds)
+            result = _run_experiment(view, generative, discriminative, repeats, max_seconds)
         except (_TooLong, DataError) as reason:
             notes.append(Note(f"{generative.name} and {discriminative.name} have no curves: {reason}"))
             continue
-        charts.append(_add_sample_note(view, _add_crossover(found), generative))
-        notes += [Note(note) for note in found.notes]
+        charts.append(_add_sample_note(view, _add_crossover(result), generative))
+        notes += [Note(note) for note in result.notes]
     if not charts and not notes:
         return None
     return Section(
@@ -94,9 +94,9 @@ def _add_sample_note(view: View, chart: Chart, generative: Entry) -> Chart:
     return replace(chart, caption=f"{chart.caption} {sample}".rstrip())
 
 
-def _add_crossover(found: LearningCurves) -> Chart:
+def _add_crossover(curves: LearningCurves) -> Chart:
     """Draw the curves and their last crossing."""
-    chart, at = found.chart(), found.crossover_
+    chart, at = curves.chart(), curves.crossover_
     if not at.found:
         return chart
     shown = [side for line in chart.marks if isinstance(line, Line) for side in (line.y, line.low, line.high)]
@@ -108,16 +108,16 @@ def _add_crossover(found: LearningCurves) -> Chart:
 def find_pairs(view: View) -> list[tuple[Entry, Entry]]:
     """Return generative entries and counterparts, best first; of entries with equal predictions only one."""
     by_name = {entry.name: entry for entry in view.ranked}
-    found: list[tuple[Entry, Entry]] = []
+    pairs: list[tuple[Entry, Entry]] = []
     for entry in view.ranked:
         partner = by_name.get(entry.partner or "")
-        if entry.kind != "generative" or partner is None or any(_is_same(entry, other) for other, _ in found):
+        if entry.kind != "generative" or partner is None or any(_is_same(entry, other) for other, _ in pairs):
             continue
         models = view.fitted(entry), view.fitted(partner)
         if None not in models:
-            found.append((entry, partner))
+            pairs.append((entry, partner))
     gaps = bool(view.amounts) and bool(np.isnan(view.numbers).any())
-    return found[: MAX_PAIRS_WITH_GAPS if gaps else MAX_PAIRS]
+    return pairs[: MAX_PAIRS_WITH_GAPS if gaps else MAX_PAIRS]
 
 
 def _is_same(entry: Entry, other: Entry) -> bool:
@@ -147,10 +147,10 @@ def _run_experiment(
     except ExperimentInterrupted as stopped:
         if not isinstance(stopped.__cause__, _TimeIsUp):  # Ctrl-C, or the alarm of the page
             raise
-        found: LearningCurves | None = stopped.result
-        if found is None:
+        curves: LearningCurves | None = stopped.result
+        if curves is None:
             raise _TooLong("one repeat takes too long for this page.") from None
-        return found
+        return curves
 
 
 def _make_limit(budget: Budget, max_seconds: float) -> Callable[[int, int, str], None]:

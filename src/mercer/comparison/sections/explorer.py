@@ -97,15 +97,15 @@ def _describe_method(entry: Entry, explanation: Explanation) -> str:
 
 def _drivers(view: View, entry: Entry) -> list[Any]:
     """Return the columns with the largest effects on the output, as a chart and a table."""
-    found = view.drivers(entry)
-    if not found:
+    drivers = view.drivers(entry)
+    if not drivers:
         return []
-    kept = found[:MAX_CHART_DRIVERS]
+    kept = drivers[:MAX_CHART_DRIVERS]
     of = common_output(kept)
     sizes, errors = np.array([[driver.size, driver.error] for driver in kept]).T
     names = [driver.column for driver in kept]
     bars = Bars("moves by", names, sizes, low=np.maximum(sizes - 2 * errors, 0), high=sizes + 2 * errors)
-    more = f" The {len(found) - len(kept):,} other columns move it less." if len(kept) < len(found) else ""
+    more = f" The {len(drivers) - len(kept):,} other columns move it less." if len(kept) < len(drivers) else ""
     caption = f"Mean distance of what a column adds to the {of} from its average over rows, with 95% intervals.{more}"
     fields = (Field("column"), Field("direction"), Field("moves by", ".3g"))
     lines = tuple((driver.column, driver.direction, driver.size) for driver in kept)
@@ -168,13 +168,13 @@ def _make_evidence(view: View, entry: Entry, explanation: Explanation, rows: Arr
         proba = np.asarray(model.predict_proba(X))
     kept = _choose_features(explanation)
     features = [explanation.names[j] for j in kept] + ([OTHER_FEATURES] if len(kept) < len(explanation.names) else [])
-    found = []
+    evidence = []
     for k, output in enumerate(explanation.outputs[:MAX_EXPLORED_CLASSES]):
         added = explanation.contributions[:, :, k]
         few = added[:, kept]
         if len(features) > len(kept):
             few = np.column_stack([few, added.sum(axis=1) - few.sum(axis=1)])
-        found.append(
+        evidence.append(
             EvidenceRecord(
                 entry.name,
                 describe_sum(view, explanation, output),
@@ -186,7 +186,7 @@ def _make_evidence(view: View, entry: Entry, explanation: Explanation, rows: Arr
                 proba,
             )
         )
-    return found
+    return evidence
 
 
 def _choose_features(explanation: Explanation) -> list[int]:

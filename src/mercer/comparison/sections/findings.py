@@ -16,10 +16,10 @@ NOTE_LEVELS = {"note": "info", "warning": "warning", "error": "bad"}
 def findings(view: View) -> Section:
     """Return the findings, severest first, and the names of the checks that passed; other checks do not apply."""
     checked = check_assumptions(view)
-    found = sorted(checked.findings, key=lambda finding: SEVEREST_FIRST.index(finding.severity))
+    ordered = sorted(checked.findings, key=lambda finding: SEVEREST_FIRST.index(finding.severity))
     blocks: list[Any] = [
         Note(finding.sentence, NOTE_LEVELS[finding.severity], finding.code, finding.remedy)  # type: ignore[arg-type]
-        for finding in found
+        for finding in ordered
     ]
     passed = [each for each in checked.passed if is_applicable(each.partition(" ")[0], view)]
     if passed:
@@ -27,10 +27,11 @@ def findings(view: View) -> Section:
     blocks += [Note(f"Not checked: {sentence}") for sentence in checked.undone]
     if note := view.note():
         blocks.append(note)
+    n_checks = len({each.code for each in ordered}) + len(passed) + len(checked.undone)
     return Section(
         "checks",
         "Checks of the data and the models",
         tuple(blocks),
-        f"{format_count(len({each.code for each in found}) + len(passed) + len(checked.undone), 'check')} apply here. "
+        f"{format_count(n_checks, 'check')} apply here. "
         "The guide “Assumption checks” of the documentation explains each by its code.",
     )

@@ -48,8 +48,8 @@ def _chart(view: View) -> Chart:
     comparison, metric = view.comparison, view.comparison.task.metric
     models = [entry for entry in list_entries(comparison) if not entry.failed]
     entries = [entry for entry in models if np.isfinite(entry.scores[metric.name]).all()][:MAX_LEADER_BARS]
-    found = [comparison.interval(entry.name) for entry in entries]
-    mean, low, high = np.array(found).reshape(-1, 3).T
+    intervals = [comparison.interval(entry.name) for entry in entries]
+    mean, low, high = np.array(intervals).reshape(-1, 3).T
     better = "Higher is better." if metric.larger_is_better else "Lower is better."
     bars = Bars(metric.heading, [marked_name(entry) for entry in entries], mean, low=low, high=high)
     heading = metric.heading[:1].upper() + metric.heading[1:]

@@ -17,11 +17,11 @@ MAX_UNUSUAL_COLUMNS = 3
 def outlying(view: View) -> Section | None:
     """Return the most unusual rows with p-values and their unusual columns."""
     try:
-        found = unusual_rows(view.table, most=MAX_UNUSUAL_ROWS)
+        unusual = unusual_rows(view.table, most=MAX_UNUSUAL_ROWS)
     except MercerError as error:
         return Section("unusual", "Unusual rows", (f"There are none to show. {error}",))
     rows = []
-    for row, score, p, odd in zip(found.rows.tolist(), found.scores, found.p_values, found.odd, strict=True):
+    for row, score, p, odd in zip(unusual.rows.tolist(), unusual.scores, unusual.p_values, unusual.odd, strict=True):
         values = [f"{name} = {_value(view, name, row)}" for name in odd[:MAX_UNUSUAL_COLUMNS]]
         rows.append((int(view.rows[row]), _truth(view, row), float(score), float(p), ", ".join(values)))
     fields = (
@@ -31,7 +31,7 @@ def outlying(view: View) -> Section | None:
         Field("p-value", ".3g"),
         Field("odd in"),
     )
-    notes = (found.description, "Rows are counted from 0.", *filter(None, [view.note()]))
+    notes = (unusual.description, "Rows are counted from 0.", *filter(None, [view.note()]))
     return Section(
         "unusual",
         "Unusual rows",

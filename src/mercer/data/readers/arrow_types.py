@@ -95,7 +95,7 @@ def types_of(schema: Any, place: str) -> dict[str, Any]:
 
 
 def merge_types(
-    found: Iterable[tuple[str, Mapping[str, Any]]],
+    types_by_place: Iterable[tuple[str, Mapping[str, Any]]],
     names: Sequence[str],
     declared: Mapping[str, Any],
     *,
@@ -110,7 +110,7 @@ def merge_types(
 
     types = dict.fromkeys(names, pa.null()) | dict(declared)
     first: dict[str, str] = {}
-    for place, own in found:
+    for place, own in types_by_place:
         for name in names:
             if name in declared or name not in own:
                 continue

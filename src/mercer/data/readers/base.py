@@ -193,11 +193,11 @@ def concatenate_tables(tables: Sequence[Any], path: Path) -> Any:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException:
         for name in dict.fromkeys(name for table in tables for name in table.column_names):
-            found = [table.schema.field(name) for table in tables if name in table.column_names]
+            fields = [table.schema.field(name) for table in tables if name in table.column_names]
             try:
-                pa.unify_schemas([pa.schema([field]) for field in found], promote_options="permissive")
+                pa.unify_schemas([pa.schema([field]) for field in fields], promote_options="permissive")
             except pa.ArrowException:
-                types = dict.fromkeys(str(field.type) for field in found)
+                types = dict.fromkeys(str(field.type) for field in fields)
                 raise DataError(
                     f"Column {name!r} has different types in parts of {path.name or str(path)!r}: "
                     f"{' and '.join(types)}. Declare its kind (on the command line with --kind {name}=category)."

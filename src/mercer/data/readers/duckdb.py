@@ -46,10 +46,10 @@ class DuckDB(TableReader):
     def tables(self) -> list[str]:
         """Return the names of the tables."""
         with self._connected() as connection:
-            found = connection.sql(
+            names = connection.sql(
                 "SELECT table_name FROM information_schema.tables WHERE table_schema NOT LIKE 'pg_%' ORDER BY 1"
             )
-            return [str(name) for (name,) in found.fetchall()]
+            return [str(name) for (name,) in names.fetchall()]
 
     def _query(self) -> str:
         return query_of(self.reading.sql, self.tables, self.path.name)

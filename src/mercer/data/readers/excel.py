@@ -136,9 +136,9 @@ class Excel(TableReader):
                     if not each.filename.startswith("xl/worksheets/"):
                         continue
                     with parts.open(each) as part:
-                        found = DIMENSION.search(part.read(1 << 12))
-                    if found is not None:
-                        cells = _column_number(found[1]) * int(found[2])
+                        match = DIMENSION.search(part.read(1 << 12))
+                    if match is not None:
+                        cells = _column_number(match[1]) * int(match[2])
                         check_memory(CELL_BYTES * cells, f"The used area of {self.path.name!r}", instead)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as failure:
             raise self._unreadable(failure) from None

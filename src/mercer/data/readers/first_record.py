@@ -33,12 +33,12 @@ def first_record(text: str, separator: str, *, quoted: bool, names: bool = False
     start = place = BLANK_LINES.match(text).end()  # type: ignore[union-attr]
     fields = []
     while True:
-        found = field.match(text, place)
-        assert found is not None  # an empty field also matches
-        inside = next((part for part in found.groups()[:2] if part is not None), None)
-        fields.append(("" if inside is None else inside.replace('""', '"')) + (found["rest"] or ""))
-        place = found.end()
-        if found["end"] != separator:
+        match = field.match(text, place)
+        assert match is not None  # an empty field also matches
+        inside = next((part for part in match.groups()[:2] if part is not None), None)
+        fields.append(("" if inside is None else inside.replace('""', '"')) + (match["rest"] or ""))
+        place = match.end()
+        if match["end"] != separator:
             return Record(tuple(fields), start, place)
 
 

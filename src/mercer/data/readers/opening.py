@@ -149,8 +149,8 @@ def format_of(path: Path, reading: Reading) -> str:
         )
     if reading.separator is not None:
         return "CSV"
-    if (found := ending_by_content(path)) is not None:
-        return FORMAT_NAMES[found]
+    if (by_content := ending_by_content(path)) is not None:
+        return FORMAT_NAMES[by_content]
     raise DataError(
         f"The format of {path.name!r} does not follow from its ending; known endings are {listed(_endings())}. If its "
         "fields are separated, give the separator (on the command line --separator)."
@@ -196,8 +196,8 @@ def _folder(path: Path, reading: Reading) -> TableReader:
 
 def _holds_parquet(folder: Path) -> bool:
     """Return whether there is a Parquet file in the folder or a subfolder."""
-    found = (file for file in folder.rglob("*") if ending_of(file) in PARQUET and file.is_file())
-    return any(not is_hidden(file, folder) for file in found)
+    files = (file for file in folder.rglob("*") if ending_of(file) in PARQUET and file.is_file())
+    return any(not is_hidden(file, folder) for file in files)
 
 
 def is_hidden(file: Path, folder: Path) -> bool:

@@ -68,9 +68,9 @@ class Parquet(TableReader):
         first, *others = [(Path(file.path).name, file.physical_schema) for file in self._dataset().get_fragments()]
         for name, schema in others:
             same_columns(schema.names, first[1].names, name, first[0])
-        found = [(repr(name), types_of(schema, repr(name))) for name, schema in (first, *others)]
+        types_by_place = [(repr(name), types_of(schema, repr(name))) for name, schema in (first, *others)]
         held = {name: what for name, what in self.reading.held.items() if what not in TYPED}
-        merge_types(found, first[1].names, held_types(held, first[1].names))
+        merge_types(types_by_place, first[1].names, held_types(held, first[1].names))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -72,10 +72,10 @@ class SQLite(TableReader):
 
     def tables(self) -> list[str]:
         """Return the names of the tables and views."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
         )
-        return [str(name) for (name,) in found]
+        return [str(name) for (name,) in rows]
 
     @cached_property
     def query(self) -> str:
@@ -97,13 +97,13 @@ class SQLite(TableReader):
                     f"Column {name!r} of {self.path.name!r} holds bytes, in {raw} rows: neither numbers nor text. "
                     "Leave it out of the query."
                 )
-            found: set[type] = {kind for kind, count in ((int, whole), (float, broken)) if count}
+            number_types: set[type] = {kind for kind, count in ((int, whole), (float, broken)) if count}
             if texts:
-                found |= {str} if name in self.reading.text_columns else self._spelled_types(name)
-            if str in found or (texts and not found):
+                number_types |= {str} if name in self.reading.text_columns else self._spelled_types(name)
+            if str in number_types or (texts and not number_types):
                 types[name] = pa.string()
             else:
-                types[name] = pa.int64() if found == {int} else pa.float64()
+                types[name] = pa.int64() if number_types == {int} else pa.float64()
         return QueryInfo(types, rows)
 
     def batches(self, types: dict[str, Any], batch_rows: int) -> Iterator[Any]:
@@ -132,26 +132,26 @@ class SQLite(TableReader):
             names = [str(column[0]) for column in cursor.description]
         kinds = ("integer", "real", "text", "blob")
         sums = [f"sum(typeof({quote_name(name)}) = '{kind}')" for name in names for kind in kinds]
-        rows, found = 0, list[int]()
+        rows, counts = 0, list[int]()
         for start in range(0, len(sums), MAX_SUMS):
             sql = f"SELECT count(*), {', '.join(sums[start : start + MAX_SUMS])} FROM {_inside(self.query)}"
             ((rows, *some),) = self._rows(sql)
-            found += [count or 0 for count in some]
-        return {name: TypeCounts(*found[4 * j : 4 * j + 4]) for j, name in enumerate(names)}, rows
+            counts += [count or 0 for count in some]
+        return {name: TypeCounts(*counts[4 * j : 4 * j + 4]) for j, name in enumerate(names)}, rows
 
     def _spelled_types(self, name: str) -> set[type]:
         """Return the types of the numbers that the texts of a column spell, or {str} if a text is not a number."""
         column = quote_name(name)
         sql = f"SELECT DISTINCT {column} FROM {_inside(self.query)} WHERE typeof({column}) = 'text'"
-        found: set[type] = set()
+        types: set[type] = set()
         with self._execute(sql) as cursor:
             for (text,) in cursor:
                 if text.strip() in self.reading.markers:
                     continue
                 if (number := number_of(text)) is None:
                     return {str}
-                found.add(type(number))
-        return found
+                types.add(type(number))
+        return types
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]]:
         with self._execute(sql) as cursor:

@@ -29,11 +29,11 @@ class Frames(TabularSource):
 
     @cached_property
     def layout(self) -> Layout:
-        found = [
+        types_by_place = [
             (f"frame {number}", dict(zip(table.column_names, table.schema.types, strict=True)))
             for number, table in enumerate(self._tables)
         ]
-        return self._options.layout(self.columns, self._options.merge_types(found, self.columns))
+        return self._options.layout(self.columns, self._options.merge_types(types_by_place, self.columns))
 
     def pieces(self) -> Iterator[Piece]:
         names = self.layout.names

@@ -146,16 +146,16 @@ def _of_files(what: Any, options: OpenOptions, n_features: int | None) -> Source
     from mercer.data.readers.opening import DATABASES, open_rows
     from mercer.data.sources.files.finding import find
 
-    found = find(what, options.reading)
-    if found.format in DATABASES:
-        return _of_database(found, options)
+    files = find(what, options.reading)
+    if files.format in DATABASES:
+        return _of_database(files, options)
     if options.reading.sql is not None:
-        raise DataError(f"A query (sql=) is for a database, which {found.files[0].name!r} is not.")
-    if found.format == "Excel":
+        raise DataError(f"A query (sql=) is for a database, which {files.files[0].name!r} is not.")
+    if files.format == "Excel":
         from mercer.data.sources.frames import Frames
 
-        return Frames([open_rows(file, options.reading).table() for file in found.files], options)
-    if found.format == "svmlight":
+        return Frames([open_rows(file, options.reading).table() for file in files.files], options)
+    if files.format == "svmlight":
         from mercer.data.sources.files.svmlight import SvmlightFiles
 
         if any((options.target, options.weight, options.offset, options.features, options.drop)):
@@ -163,39 +163,39 @@ def _of_files(what: Any, options: OpenOptions, n_features: int | None) -> Source
                 "svmlight files have a label in each line and no column names: leave out target=, weight=, offset=, "
                 "features= and drop=. The command line needs names: write the rows as CSV or Parquet."
             )
-        return SvmlightFiles(found, options, n_features)
+        return SvmlightFiles(files, options, n_features)
     if n_features is not None:
         raise DataError("features= is a number for svmlight files only; name the columns to learn from.")
-    if found.format == "Parquet":
+    if files.format == "Parquet":
         from mercer.data.sources.files.parquet import ParquetFiles
 
-        return ParquetFiles(found, options)
-    if found.format == "Arrow":
+        return ParquetFiles(files, options)
+    if files.format == "Arrow":
         from mercer.data.sources.files.arrow import ArrowFiles
 
-        return ArrowFiles(found, options)
-    if found.format == "JSON":
+        return ArrowFiles(files, options)
+    if files.format == "JSON":
         from mercer.data.sources.files.json_lines import JsonFiles
 
-        return JsonFiles(found, options)
+        return JsonFiles(files, options)
     from mercer.data.sources.files.separated import SeparatedFiles
 
-    return SeparatedFiles(found, options)
+    return SeparatedFiles(files, options)
 
 
-def _of_database(found: FoundFiles, options: OpenOptions) -> Source:
+def _of_database(files: FoundFiles, options: OpenOptions) -> Source:
     from mercer.data.sources.databases.base import DatabaseRows
     from mercer.data.sources.databases.duckdb import DuckDBFile
     from mercer.data.sources.databases.sqlite import SQLiteFile
     from mercer.data.sources.files.stamps import Stamp
 
-    if len(found.files) > 1:
+    if len(files.files) > 1:
         raise DataError(
-            f"{len(found.files)} {found.format} files are not one table: {listed([f.name for f in found.files])}. Name "
+            f"{len(files.files)} {files.format} files are not one table: {listed([f.name for f in files.files])}. Name "
             "one of them."
         )
-    kind = DuckDBFile if found.format == "DuckDB" else SQLiteFile
-    return DatabaseRows(kind(Stamp.of(found.files[0], log=kind.log)), options)
+    kind = DuckDBFile if files.format == "DuckDB" else SQLiteFile
+    return DatabaseRows(kind(Stamp.of(files.files[0], log=kind.log)), options)
 
 
 def _of_object(what: Any, options: OpenOptions) -> Source:

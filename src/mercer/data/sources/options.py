@@ -69,9 +69,11 @@ class OpenOptions:
         types = {} if self.schema is None else {each.name: type_of(each.stored or each.kind) for each in self.schema}
         return {name: types[name] for name in names if name in types} | held_types(self.reading.held, names)
 
-    def merge_types(self, found: Iterable[tuple[str, Mapping[str, Any]]], columns: SourceColumns) -> dict[str, Any]:
+    def merge_types(
+        self, types_by_place: Iterable[tuple[str, Mapping[str, Any]]], columns: SourceColumns
+    ) -> dict[str, Any]:
         """Return the common types of the columns that are read, from the types in all places."""
-        return merge_types(found, columns.read, self.declared_types(columns.read))
+        return merge_types(types_by_place, columns.read, self.declared_types(columns.read))
 
     @property
     def block_bytes(self) -> int:

@@ -64,15 +64,15 @@ class RepeatedStream(Stream):
 
     def _scan(self, frames: Iterable[Any]) -> dict[str, Any]:
         """Read all frames once to find their types."""
-        found: list[tuple[str, dict[str, Any]]] = []
+        types_by_place: list[tuple[str, dict[str, Any]]] = []
         self._rows = 0
         for number, table in enumerate(tables_of(frames)):
-            found.append((f"frame {number}", types_of(table.schema, f"Frame {number}")))
+            types_by_place.append((f"frame {number}", types_of(table.schema, f"Frame {number}")))
             self._rows += table.num_rows
-        if not found:
+        if not types_by_place:
             raise EmptyDataError("There are no frames to read.")
-        names = list(found[0][1])
-        return merge_types(found, names, self._options.declared_types(names))
+        names = list(types_by_place[0][1])
+        return merge_types(types_by_place, names, self._options.declared_types(names))
 
     @cached_property
     def layout(self) -> Layout:

@@ -53,11 +53,11 @@ class FrameStorage:
         """Return a storage of a frame, and the kinds of its columns: by type alone, except for Python objects."""
         native = consolidate_columns(frame.to_native())
         frame, plain = nw.from_native(native, eager_only=True), plain_columns(native)
-        found = (
+        storages = (
             _column(frame.get_column(name), dates) if values is None else (ViewedColumn(values), _plain_kind(values))
             for name, values in zip(frame.columns, plain, strict=True)
         )
-        columns, kinds = zip(*found, strict=True) if plain else ((), ())
+        columns, kinds = zip(*storages, strict=True) if plain else ((), ())
         return cls(frame, columns, 0, len(frame)), kinds
 
     @property
@@ -104,12 +104,12 @@ class FrameStorage:
         return fill_rows(out, [self.columns[j].floats(self.start, self.stop) for j in columns])
 
     def zone(self, column: int) -> str:
-        return found.zone if isinstance(found := self.columns[column], TimeColumn) else ""
+        return values.zone if isinstance(values := self.columns[column], TimeColumn) else ""
 
     def days(self, column: int, zone: str) -> Array:
-        found = self.columns[column]
-        assert isinstance(found, TimeColumn)
-        return found.by_clock(zone, self.start, self.stop)
+        values = self.columns[column]
+        assert isinstance(values, TimeColumn)
+        return values.by_clock(zone, self.start, self.stop)
 
     def coded(self, column: int) -> Coded:
         return self.columns[column].coded(self.start, self.stop)
@@ -121,9 +121,9 @@ class FrameStorage:
         """Return a column of strings as a pyarrow array; None for other columns, and for strings that it cannot
         hold.
         """
-        if not isinstance(found := self.columns[column], SeriesColumn):
+        if not isinstance(values := self.columns[column], SeriesColumn):
             return None
-        return found.strings(self.start, self.stop)
+        return values.strings(self.start, self.stop)
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:

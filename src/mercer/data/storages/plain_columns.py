@@ -69,11 +69,11 @@ def plain_columns(native: Any, *, fewest: int = 50) -> list[Array | None]:
 
 def _by_type(types: list[Any]) -> dict[np.dtype[Any], list[int]]:
     """Return the positions of the columns of each type of plain numbers."""
-    found = defaultdict(list)
+    positions = defaultdict(list)
     for position, each in enumerate(types):
         if isinstance(each, np.dtype) and each.kind in "iuf" and each.itemsize in (4, 8) and each.isnative:
-            found[each].append(position)
-    return found
+            positions[each].append(position)
+    return positions
 
 
 def _is_number(pyarrow: Any, dtype: Any) -> bool:

@@ -160,7 +160,7 @@ def wrap_label(words: str) -> list[str]:
     """
     lines: list[str] = []
     while len(words) > _MAX_CHARACTERS and len(lines) < _MAX_LINES - 1:
-        places = [[found.end() for found in rule.finditer(words, 0, _MAX_CHARACTERS + 1)] for rule in _BREAKS]
+        places = [[match.end() for match in rule.finditer(words, 0, _MAX_CHARACTERS + 1)] for rule in _BREAKS]
         place = next((each[-1] for each in places if each and each[-1] > _MAX_CHARACTERS // 4), _MAX_CHARACTERS)
         lines.append(words[:place].rstrip())
         words = words[place:]

@@ -60,8 +60,8 @@ def _is_stacked(fields: tuple[Field, ...], rows: tuple[tuple[Cell, ...], ...]) -
 
 def _count_letters(words: str) -> int:
     """Return the letters in the longest line of a cell on a phone, where long words are broken and intervals wrap."""
-    if found := _INTERVAL.fullmatch(words):
-        return max(map(len, found.groups()))
+    if match := _INTERVAL.fullmatch(words):
+        return max(map(len, match.groups()))
     return _LINE if len(words) > _LONG else min(len(words), _WIDE)
 
 
@@ -104,8 +104,8 @@ def _cell(j: int, field: Field, cell: Cell, numeric: bool, limits: PageLimits, h
 
 def _mark_interval(words: str) -> Markup:
     """Mark the interval of a number, which is printed smaller, and below the number in a narrow table."""
-    found = _INTERVAL.fullmatch(words)
-    return join_markup((found[1], " ", tag("span", found[2], class_="margin"))) if found else escape_text(words)
+    match = _INTERVAL.fullmatch(words)
+    return join_markup((match[1], " ", tag("span", match[2], class_="margin"))) if match else escape_text(words)
 
 
 def add_break_points(words: Markup) -> Markup:
@@ -127,8 +127,8 @@ def _number(cell: Cell) -> float | None:
         return None
     if not isinstance(cell, str):
         return None if math.isnan(cell) else float(cell)
-    found = _NUMBER.match(cell)
-    return float(found[1].replace("−", "-").replace(",", "")) if found else None
+    match = _NUMBER.match(cell)
+    return float(match[1].replace("−", "-").replace(",", "")) if match else None
 
 
 def _notes(grid: Grid, shown: int) -> list[Markup]:

@@ -195,8 +195,8 @@ def test_numbers_in_one_file_and_words_in_another_are_named(tmp_path: Path) -> N
         DataError, match=r"Column 'x' is of the type string in 'b.csv', but int64 in 'a.csv'.*--kind x="
     ):
         list(open_source(tmp_path, target="y"))
-    told = open_source(tmp_path, target="y", schema=Schema((Column("x", Kind.CATEGORY), Column("y", Kind.INTEGER))))
-    assert [chunk.X["x"].to_pylist() for chunk in told] == [["1", "2"], ["abc", "2.5"]]
+    source = open_source(tmp_path, target="y", schema=Schema((Column("x", Kind.CATEGORY), Column("y", Kind.INTEGER))))
+    assert [chunk.X["x"].to_pylist() for chunk in source] == [["1", "2"], ["abc", "2.5"]]
 
 
 def test_hexadecimal_numbers_and_fractions_do_not_mix_in_any_block(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ class ArrowHeader(NamedTuple):
 class ArrowFiles(Files):
     """Files whose types are known from their first bytes."""
 
-    def __init__(self, found: FoundFiles, options: OpenOptions) -> None:
-        super().__init__([Stamp.of(file) for file in found.files], options, "Arrow")
+    def __init__(self, files: FoundFiles, options: OpenOptions) -> None:
+        super().__init__([Stamp.of(file) for file in files.files], options, "Arrow")
         self._headers: list[ArrowHeader] = []
         for stamp in self.stamps:
             try:
@@ -49,8 +49,8 @@ class ArrowFiles(Files):
 
     @cached_property
     def layout(self) -> Layout:
-        found = [(repr(head.stamp.name), head.types) for head in self._headers]
-        return self._options.layout(self.columns, self._options.merge_types(found, self.columns))
+        types_by_place = [(repr(head.stamp.name), head.types) for head in self._headers]
+        return self._options.layout(self.columns, self._options.merge_types(types_by_place, self.columns))
 
     @cached_property
     def n_rows(self) -> int | None:

@@ -45,10 +45,10 @@ class WrittenColumns(CompressedPickle):
 class JsonFiles(Files):
     """Files that are read once when they are opened, since any line may name a new column."""
 
-    def __init__(self, found: FoundFiles, options: OpenOptions) -> None:
+    def __init__(self, files: FoundFiles, options: OpenOptions) -> None:
         import pyarrow as pa
 
-        super().__init__([Stamp.of(file) for file in found.files], options, "JSON")
+        super().__init__([Stamp.of(file) for file in files.files], options, "JSON")
         self._scans: list[JsonScan] = []
         for stamp in self.stamps:
             try:

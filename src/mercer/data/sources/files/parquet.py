@@ -43,9 +43,9 @@ class ParquetFooter:
 class ParquetFiles(Files):
     """Files whose types and sizes are known from their last bytes."""
 
-    def __init__(self, found: FoundFiles, options: OpenOptions) -> None:
-        super().__init__([Stamp.of(file) for file in found.files], options, "Parquet")
-        fixed = _typed_partitions(found.partitions)
+    def __init__(self, files: FoundFiles, options: OpenOptions) -> None:
+        super().__init__([Stamp.of(file) for file in files.files], options, "Parquet")
+        fixed = _typed_partitions(files.partitions)
         read = ordered_map(_footer_or_failure, list(zip(self.stamps, fixed, strict=True)))
         for failure in (each for each in read if isinstance(each, DataError)):
             self.raise_or_skip(failure)
@@ -59,8 +59,8 @@ class ParquetFiles(Files):
 
     @cached_property
     def layout(self) -> Layout:
-        found = [(repr(footer.stamp.name), footer.types) for footer in self._typed_by]
-        types = self._options.merge_types(found, self.columns)
+        types_by_place = [(repr(footer.stamp.name), footer.types) for footer in self._typed_by]
+        types = self._options.merge_types(types_by_place, self.columns)
         return self._options.layout(self.columns, types, max(self._widths))
 
     @cached_property

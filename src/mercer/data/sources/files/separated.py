@@ -56,8 +56,8 @@ class OpenedFile(NamedTuple):
 class SeparatedFiles(Files):
     """Files whose types are found by a first pass over them, so that no type depends on the blocks."""
 
-    def __init__(self, found: FoundFiles, options: OpenOptions) -> None:
-        super().__init__([Stamp.of(file) for file in found.files], options, "CSV")
+    def __init__(self, files: FoundFiles, options: OpenOptions) -> None:
+        super().__init__([Stamp.of(file) for file in files.files], options, "CSV")
         self._opened: list[OpenedFile] = []
         for stamp in self.stamps:
             reader = Separated(Path(stamp.path), options.reading)
@@ -77,8 +77,10 @@ class SeparatedFiles(Files):
     @cached_property
     def layout(self) -> Layout:
         # numbers in one file and words in another are an error, as in memory; within a file they are strings
-        found = [(repr(file.stamp.name), scan.types) for file, scan in zip(self._opened, self._scans, strict=True)]
-        return self._options.layout(self.columns, self._options.merge_types(found, self.columns))
+        types_by_place = [
+            (repr(file.stamp.name), scan.types) for file, scan in zip(self._opened, self._scans, strict=True)
+        ]
+        return self._options.layout(self.columns, self._options.merge_types(types_by_place, self.columns))
 
     @property
     def n_rows(self) -> int | None:
@@ -156,15 +158,15 @@ def _scan(file: OpenedFile, columns: tuple[str, ...], options: OpenOptions) -> S
         return _scan_whole(file, columns, options)
     lines = Lines(dialect, columns, options.declared_types(columns), options.skip)
     counted: list[CountedBlock] = []
-    found: list[BlockTypes] = []
+    types_of_blocks: list[BlockTypes] = []
     blocks = blocks_of(stamp, LineSpan(start, None, line, 0), options.block_bytes)
     for scanned in ordered_stream(partial(_scan_block, lines), blocks):
         if scanned is None:
             return _scan_whole(file, columns, options)
         counted.append(scanned[0])
-        found.append(scanned[1])
+        types_of_blocks.append(scanned[1])
     spans = spans_of(counted, stamp, options.text_piece_bytes)
-    return SeparatedScan(_common_types(found, columns, options), sum(each.rows for each in counted), spans)
+    return SeparatedScan(_common_types(types_of_blocks, columns, options), sum(each.rows for each in counted), spans)
 
 
 def _scan_block(lines: Lines, block: Block) -> tuple[CountedBlock, BlockTypes] | None:
@@ -180,7 +182,7 @@ def _scan_whole(file: OpenedFile, columns: tuple[str, ...], options: OpenOptions
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    declared, rows, found = options.declared_types(columns), 0, []
+    declared, rows, types_of_blocks = options.declared_types(columns), 0, []
     reader = Separated(Path(file.stamp.path), options.reading)
     dialect = Dialect(file.stamp.name, columns, ",", True, "utf-8", file.dialect.missing)
     lines = Lines(dialect, columns, declared, skip=False)
@@ -193,17 +195,17 @@ def _scan_whole(file: OpenedFile, columns: tuple[str, ...], options: OpenOptions
         again = pa.BufferReader(written.getvalue())
         rows += table.num_rows
         typed = arrow_csv.read_csv(again, read_options=read, parse_options=parse, convert_options=convert)
-        found.append(_types_of_block(typed, written.getvalue(), lines))
-    return SeparatedScan(_common_types(found, columns, options), rows, None)
+        types_of_blocks.append(_types_of_block(typed, written.getvalue(), lines))
+    return SeparatedScan(_common_types(types_of_blocks, columns, options), rows, None)
 
 
-def _common_types(found: list[BlockTypes], columns: tuple[str, ...], options: OpenOptions) -> dict[str, Any]:
+def _common_types(types_of_blocks: list[BlockTypes], columns: tuple[str, ...], options: OpenOptions) -> dict[str, Any]:
     """Return the common type of all blocks; strings if there is no other."""
     import pyarrow as pa
 
-    places = [("", block.types) for block in found]
+    places = [("", block.types) for block in types_of_blocks]
     types = merge_types(places, columns, options.declared_types(columns), otherwise=pa.string())
-    only_whole = {name for block in found for name in block.only_whole if pa.types.is_floating(types[name])}
+    only_whole = {name for block in types_of_blocks for name in block.only_whole if pa.types.is_floating(types[name])}
     return types | dict.fromkeys(only_whole, pa.string())
 
 

@@ -72,10 +72,10 @@ def identify_files(stamps: Sequence[Stamp], format_name: str, options: object) -
 def _version(path: str | os.PathLike[str], filesystem: Any) -> tuple[int, int, int, int]:
     if filesystem is None:
         return file_version(path)
-    found = filesystem.get_file_info(str(path))
-    if not found.is_file:
+    status = filesystem.get_file_info(str(path))
+    if not status.is_file:
         raise FileNotFoundError(path)
-    return int(found.size), int(found.mtime_ns or 0), 0, 0
+    return int(status.size), int(status.mtime_ns or 0), 0, 0
 
 
 def _log_version(path: str, log: str) -> tuple[int, int]:

@@ -41,9 +41,9 @@ class SvmlightFiles(Source):
     The files are read once when they are opened, to find the number of columns.
     """
 
-    def __init__(self, found: FoundFiles, options: OpenOptions, n_features: int | None) -> None:
+    def __init__(self, files: FoundFiles, options: OpenOptions, n_features: int | None) -> None:
         rows, skip = options.rows, options.skip
-        self.stamps, self._identified_by = tuple(Stamp.of(file) for file in found.files), (n_features, rows, skip)
+        self.stamps, self._identified_by = tuple(Stamp.of(file) for file in files.files), (n_features, rows, skip)
         read = [stamp for stamp in self.stamps if stamp.size or not skip]
         self._left_out = [f"{stamp.name!r} is empty." for stamp in self.stamps if stamp not in read]
         scans = [_scan(stamp, options) for stamp in read]

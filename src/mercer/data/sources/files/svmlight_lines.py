@@ -40,12 +40,12 @@ def parse_svmlight_lines(block: Block, file: str, skip: bool, skipped: list[str]
     """Return the rows of a block; malformed lines raise an error, or are dropped and named."""
     lines = block.lines.removeprefix(codecs.BOM_UTF8) if block.start == 0 else block.lines
     lines = IGNORED.sub(b"", lines) if b"#" in lines or b"qid:" in lines else lines
-    found = _numbers(lines)
-    if found is None:
-        found = _numbers(_readable_lines(block._replace(lines=lines), file, skip, skipped))
-        if found is None:
+    numbers = _numbers(lines)
+    if numbers is None:
+        numbers = _numbers(_readable_lines(block._replace(lines=lines), file, skip, skipped))
+        if numbers is None:
             raise DataError(f"Lines from {block.line} on of {file!r} cannot be read as svmlight.")
-    return found
+    return numbers
 
 
 def _numbers(lines: bytes) -> SvmlightRows | None:
