@@ -22,7 +22,7 @@ from mercer.application.model_cards import make_card
 from mercer.data import Table
 from mercer.decision import ConformalClassifier, ConformalRegressor
 from mercer.serve import make_app
-from mercer.serve._gate import Gate, RequestLimits
+from mercer.serve._middleware import RequestLimits, RequestMiddleware
 from tests.serve._server import connection, served, served_app
 
 JSON = {"content-type": "application/json"}
@@ -173,7 +173,9 @@ def test_a_chunked_body_that_is_too_large_is_cut_off(client: httpx.Client) -> No
 
 def test_a_client_that_does_not_complete_its_request_is_disconnected() -> None:
     limits = RequestLimits(body_bytes=1_000_000, rows=100, concurrency=1)
-    with served_app(Gate(make_app(MODEL), token=None, limits=limits, hosts=None, read_timeout=0.2)) as client:
+    with served_app(
+        RequestMiddleware(make_app(MODEL), token=None, limits=limits, hosts=None, read_timeout=0.2)
+    ) as client:
         request = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n["
         assert answer_to(client, request).startswith(b"HTTP/1.1 408")
         assert client.post("/predict", json=ROWS).status_code == 200  # and its place is free
@@ -267,9 +269,11 @@ def test_slow_requests_do_not_block_others() -> None:
 
 def test_if_memory_is_short_the_oldest_slow_request_is_disconnected() -> None:
     limits = RequestLimits(body_bytes=60_000, rows=100, concurrency=512)
-    gate = Gate(make_app(MODEL), token=None, limits=limits, hosts=None, max_answer_bytes=1, max_buffers=2)
+    middleware = RequestMiddleware(
+        make_app(MODEL), token=None, limits=limits, hosts=None, max_answer_bytes=1, max_buffers=2
+    )
     head = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 60000\r\n\r\n"
-    with served_app(gate) as client, connection(client) as first, connection(client) as second:
+    with served_app(middleware) as client, connection(client) as first, connection(client) as second:
         for slow in (first, second):
             slow.sendall(head + b" " * 55_000)
             assert client.get("/health").status_code == 200

@@ -78,7 +78,7 @@ class Slow:
 
 
 def test_a_complete_request_has_no_time_limit() -> None:
-    """The time of the body is limited by the gate, and that of the answer by the model."""
+    """The time of the body is limited by the middleware, and that of the answer by the model."""
     with served(Slow(), http=timely_protocol(SOON)) as client, connection(client) as made:
         made.sendall(HEAD)
         time.sleep(2 * SOON)

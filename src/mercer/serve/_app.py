@@ -1,4 +1,7 @@
-"""The FastAPI application and its routes."""
+"""The FastAPI application and its routes.
+
+Tokens, host names, sizes and the number of requests are checked by `_middleware`, before a route is called.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from mercer._threads import available_cores
 from mercer.data.schema import Schema
 from mercer.files import ModelCard, attach_card, card_of
 from mercer.serve._answers import MAX_EXPLAINED_ROWS, bytes_per_row, explain, predict
-from mercer.serve._gate import MAX_ANSWER_BYTES, Gate, RequestLimits
+from mercer.serve._middleware import MAX_ANSWER_BYTES, RequestLimits, RequestMiddleware
 from mercer.serve.errors import RequestError
 from mercer.serve.inputs import Inputs, body_schema, model_description, model_name, response_schema
 from mercer.serve.page import PAGE_HEADERS, PAGE_HTML
@@ -99,7 +102,7 @@ def make_app(
     if card is not None:
         attach_card(silent, card)
     _add_routes(app, fastapi, _Service(silent, inputs, limits, card))
-    app.add_middleware(Gate, token=token, limits=limits, hosts=hosts)
+    app.add_middleware(RequestMiddleware, token=token, limits=limits, hosts=hosts)
     return app
 
 

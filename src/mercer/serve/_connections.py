@@ -60,7 +60,7 @@ def timely_protocol(seconds: float = CLIENT_TIMEOUT, most: int = 1000) -> type[A
             self._forget()
 
         def _watch(self) -> None:
-            """Start the timer if the client has to act; the gate limits the time for a body."""
+            """Start the timer if the client has to act; the middleware limits the time for a body."""
             is_between_requests = self.cycle is None or self.cycle.response_complete
             is_limited = is_between_requests or self.flow.write_paused
             if not is_limited:

@@ -1,6 +1,6 @@
-"""The gate: checks of every request before the application reads it, by sender, address, size and number.
+"""Middleware: checks of every request before the application reads it, by sender, address, size and number.
 
-The gate is ASGI middleware in front of everything else, so that no route can omit it.
+It is ASGI middleware in front of everything else, so that no route can omit it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Buffers:
             self.resize(slow, 0)
 
 
-class Gate:
+class RequestMiddleware:
     """An ASGI application in front of another, which it protects.
 
     Parameters
