@@ -1,4 +1,8 @@
-"""Compare models on the same splits of the same data."""
+"""Compare models on the same splits of the same data.
+
+`_entrants` selects the models, `_splits` makes the splits, `_cross_validation` fits and scores, and `_verdict`
+recommends a model.
+"""
 
 from __future__ import annotations
 
@@ -214,9 +218,9 @@ def compare(
             )
     except KeyboardInterrupt as stopped:
         notes.append(run.interruption_note(entrants))
-        done = _complete_comparison(comparison, run, entrants, notes) if run.candidates else None
+        completed = _complete_comparison(comparison, run, entrants, notes) if run.candidates else None
         raise ComparisonInterrupted(
-            f"stopped by Ctrl-C; {len(run.entries)} of {len(entrants)} models are done.", done
+            f"stopped by Ctrl-C; {len(run.entries)} of {len(entrants)} models are done.", completed
         ) from stopped
     if not run.candidates:
         raise DataError(

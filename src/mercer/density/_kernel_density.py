@@ -1,4 +1,7 @@
-"""Kernel density estimation: Parzen windows with scikit-learn's interface (lecture 4)."""
+"""Kernel density estimation: Parzen windows with scikit-learn's interface (lecture 4).
+
+Bandwidths are chosen in `_rules`, `_plug_in` and `cross_validation`, and densities are computed in `_windows`.
+"""
 
 from __future__ import annotations
 

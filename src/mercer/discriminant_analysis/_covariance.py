@@ -1,4 +1,7 @@
-"""Covariances of classes: structures, shrinkage, principal axes, errors for singular ones, and other estimators."""
+"""Covariances of classes: structures, shrinkage, principal axes, errors for singular ones, and other estimators.
+
+The amount of shrinkage by Ledoit and Wolf's formula is computed from fourth moments in `mercer.stats.fourth`.
+"""
 
 from __future__ import annotations
 

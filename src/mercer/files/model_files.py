@@ -1,4 +1,8 @@
-"""Model files without code: `save`, `load`, and `describe`, which reads a file without building the model."""
+"""Model files without code: `save`, `load`, and `describe`, which reads a file without building the model.
+
+`_container` reads and writes the layout of a file, `_encode` and `_decode` convert objects, `_names` finds the allowed
+classes, and `_declarations` verifies their parts.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Random Fourier features: of an RBF kernel as scikit-learn draws them, and of any kernel with a known frequency
 spectrum.
+
+Frequencies are drawn by `fourier.FourierMap.draw`, from the spectra of `mercer.kernels.spectra`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Multinomial naive Bayes: the words of a text are independent draws given its class (lecture 3)."""
+"""Multinomial naive Bayes: the words of a text are independent draws given its class (lecture 3).
+
+Pseudo-counts become a prior in `mercer.families.pseudo_counts`, and the prior is added to the counts in
+`mercer.families.multinomial`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Conversion of a frame of numbers, categories, dates, text and gaps to a matrix of features."""
+"""Conversion of a frame of numbers, categories, dates, text and gaps to a matrix of features.
+
+`mercer.data.infer` infers the kinds of the columns, `_column_choice` chooses a treatment for each, and `treatments`
+computes the features, with missing values replaced and indicated.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Support vector classification: the widest margin between two classes, one against one for more (lecture 1)."""
+"""Support vector classification: the widest margin between two classes, one against one for more (lecture 1).
+
+The dual is solved in `_dual`, whose working sets `_working_set` chooses; `_probabilities` computes probabilities.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""TF-IDF and related weightings (lecture 5): counts of terms weighted by how informative the terms are."""
+"""TF-IDF and related weightings (lecture 5): counts of terms weighted by how informative the terms are.
+
+The formulas of the weights are in `_weights`.
+"""
 
 from __future__ import annotations
 
