@@ -204,9 +204,9 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         with restore_on_failure(self):
-            gone = self._summarise(X, y, sample_weight, reset=False)
-            before, gone = self._reconcile(self.statistic_, gone)
-            left = before.subtract(gone)
+            removed = self._summarise(X, y, sample_weight, reset=False)
+            before, removed = self._reconcile(self.statistic_, removed)
+            left = before.subtract(removed)
             if not left.rows.any():
                 raise EmptyDataError("Every row would be forgotten; make a new, unfitted model instead.")
             vanished = (left.rows == 0) & (before.rows > 0)

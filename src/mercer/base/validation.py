@@ -201,12 +201,12 @@ def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: boo
     numeric = options.get("y_numeric", False)
     try:
         if isinstance(X, Encoded):
-            taken = _check_encoded(estimator, X, y, reset=reset, codes=codes, **options)
+            checked = _check_encoded(estimator, X, y, reset=reset, codes=codes, **options)
         else:
-            taken = _validate_data(estimator, X, y, reset=reset, **options)
-            taken = _to_numbers(taken) if y is None else (_to_numbers(taken[0]), taken[1])
-        if numeric and y is not None and taken[1].dtype.kind in "US":
-            taken = (taken[0], taken[1].astype(np.float64))  # scikit-learn leaves strings as they are
+            checked = _validate_data(estimator, X, y, reset=reset, **options)
+            checked = _to_numbers(checked) if y is None else (_to_numbers(checked[0]), checked[1])
+        if numeric and y is not None and checked[1].dtype.kind in "US":
+            checked = (checked[0], checked[1].astype(np.float64))  # scikit-learn leaves strings as they are
     except (TypeError, ValueError) as error:
         better = _explain_error(error, X, y, estimator=type(estimator).__name__, numeric=numeric)
         if better is error:
@@ -214,7 +214,7 @@ def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: boo
         raise better from None
     if numeric and getattr(y, "dtype", "O") == "O":  # None is missing, too, but scikit-learn does not detect it
         check_target(y, numeric=True)
-    return taken
+    return checked
 
 
 def check_table(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: bool = False) -> tuple[Any, Any]:

@@ -423,8 +423,8 @@ class CrossValidationRun:
 
     def unfinished(self, entrants: list[Entrant]) -> list[str]:
         """Return the names of the candidates that were not scored."""
-        done = {entry.name for entry in self.entries}
-        return [entrant.name for entrant in entrants if entrant.name not in done and entrant.kind != "reference"]
+        scored = {entry.name for entry in self.entries}
+        return [entrant.name for entrant in entrants if entrant.name not in scored and entrant.kind != "reference"]
 
     def interruption_note(self, entrants: list[Entrant]) -> str:
         """Return a note on the models that were not scored because of Ctrl-C."""

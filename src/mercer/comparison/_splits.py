@@ -225,8 +225,8 @@ def _check_folds(folds: int, most: int, what: str) -> None:
     if most < 2:
         raise DataError(f"Splitting the rows into folds needs two or more of {what}, but there is {most}.")
     if not isinstance(folds, Integral):
-        whole = "the whole number 2" if most == 2 else f"a whole number from 2 to {most}"
-        raise DataError(f"cv must be a number of folds, not {folds!r}; give {whole} ({what}).")
+        expected = "the whole number 2" if most == 2 else f"a whole number from 2 to {most}"
+        raise DataError(f"cv must be a number of folds, not {folds!r}; give {expected} ({what}).")
     if most == 2 != folds:
         raise DataError(
             f"Only 2 folds can be made (one for each of {what}), not {folds!r}; give cv=2 (on the command line "

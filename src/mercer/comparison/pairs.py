@@ -222,11 +222,11 @@ def _make_pipeline(given: Any, steps: Steps) -> Any:
 
     if len(steps) == 1:
         return steps[0][1]
-    taken: dict[str, int] = {}
+    counts: dict[str, int] = {}
     named: Steps = []
     for name, step in steps:
-        taken[name] = taken.get(name, 0) + 1
-        named.append((name if taken[name] == 1 else f"{name}-{taken[name]}", step))
+        counts[name] = counts.get(name, 0) + 1
+        named.append((name if counts[name] == 1 else f"{name}-{counts[name]}", step))
     if not hasattr(given, "steps"):
         return Pipeline(named)
     pipeline = clone(given)

@@ -69,8 +69,8 @@ class Corruptible:
     def remove_values(self, rows: Array, share: float, rng: np.random.Generator) -> Any:
         """Return rows in which each value is missing with probability `share`."""
         part = self.table.take(rows)
-        gone = rng.random(part.shape) < share
-        return _rebuild(part, lambda j, column: _remove_values(column, gone[:, j]))
+        removed = rng.random(part.shape) < share
+        return _rebuild(part, lambda j, column: _remove_values(column, removed[:, j]))
 
     def add_noise(self, rows: Array, amount: float, scale: Array, rng: np.random.Generator) -> Any:
         """Return rows with normal noise of `amount` standard deviations (`scale`) in each measured column."""

@@ -102,13 +102,13 @@ def code_integers(values: Array) -> Coded:
 def code_floats(values: Array) -> Coded:
     """Return the codes of floats; NaN is missing, and whole numbers have integer labels."""
     values = _as_loop_array(values, np.float64)
-    low, high, missing, whole = loops.span(values)
+    low, high, missing, is_whole = loops.span(values)
     if missing:
         present = ~np.isnan(values)
         return _insert_missing(code_floats(values[present]), present)
     if not values.size:
         return code_integers(values)
-    if whole and INT64_LIMITS.min <= low and high < -float(INT64_LIMITS.min):
+    if is_whole and INT64_LIMITS.min <= low and high < -float(INT64_LIMITS.min):
         return _code_whole(values, int(low), int(high))
     labels, codes = np.unique(values, return_inverse=True)
     return Coded(codes.astype(np.int32), labels)

@@ -128,9 +128,9 @@ class ColumnValues:
 
     def merge(self, other: Self) -> Self:
         """Return the statistics of the rows of both."""
-        whole = self._may_be_whole and other._may_be_whole
+        is_whole = self._may_be_whole and other._may_be_whole
         labels = None
-        if whole and (self.labels is not None or other.labels is not None):
+        if is_whole and (self.labels is not None or other.labels is not None):
             none = Occurrences.zero()
             labels = (self.labels or none).merge(other.labels or none)
         both = replace(

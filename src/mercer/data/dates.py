@@ -33,16 +33,16 @@ class Calendar(NamedTuple):
         """
         known = np.isfinite(days)
         filled = np.where(known, days, 0.0)
-        whole = np.floor(filled)
-        months = whole.astype(np.int64).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
-        hours = np.round((filled - whole) * 24, 6)  # the precision of days as floats
-        return cls(*(np.where(known, part, np.nan) for part in ((whole + 3) % 7, months, hours)))
+        full_days = np.floor(filled)
+        months = full_days.astype(np.int64).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+        hours = np.round((filled - full_days) * 24, 6)  # the precision of days as floats
+        return cls(*(np.where(known, part, np.nan) for part in ((full_days + 3) % 7, months, hours)))
 
 
 def days(times: Array) -> Array:
     """Return NumPy's dates as days since 1970, and durations as days; NaN for NaT."""
-    whole = times.astype(f"{times.dtype.kind}8[us]")
-    return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / MICROSECONDS_PER_DAY)
+    microseconds = times.astype(f"{times.dtype.kind}8[us]")
+    return np.where(np.isnat(microseconds), np.nan, microseconds.astype(np.int64) / MICROSECONDS_PER_DAY)
 
 
 def are_dates(labels: list[Any]) -> bool:

@@ -90,8 +90,8 @@ def _whole_as_integers(y: Any) -> Any:
     """Return floats that are all whole as integers: with missing values, dropped here, 1 is often stored as 1.0."""
     import numpy as np
 
-    whole = y.dtype.kind == "f" and len(y) and bool((np.abs(y) < 2**53).all()) and bool((y == np.floor(y)).all())
-    return y.astype(np.int64) if whole else y
+    is_whole = y.dtype.kind == "f" and len(y) and bool((np.abs(y) < 2**53).all()) and bool((y == np.floor(y)).all())
+    return y.astype(np.int64) if is_whole else y
 
 
 def _with_numbers(frame: Any, label: str) -> tuple[Any, tuple[str, str]]:

@@ -75,8 +75,8 @@ def _separated(tables: Iterable[Any], separator: str) -> Iterator[bytes]:
 
     for number, table in enumerate(tables):
         head = separator.join(map(_quoted, table.column_names)) + "\n" if number == 0 else ""
-        whole = table.combine_chunks()
-        fields = [_fields(name, whole[name], separator) for name in whole.column_names]
+        one_chunk = table.combine_chunks()
+        fields = [_fields(name, one_chunk[name], separator) for name in one_chunk.column_names]
         lines = pc.binary_join_element_wise(*fields, separator).to_pylist() if fields else []
         # names and rows are one piece, since a reader of the names alone may close the pipe
         yield (head + "".join(f"{line}\n" for line in lines)).encode()

@@ -166,8 +166,8 @@ class NormalCells:
         """Return the share of the weight below each x, with an absolute error of 1e-15."""
 
         def below(u: Array, near: slice) -> Array:
-            whole = self.up_to[near.start] + ndtr(u) @ self.moments[0, near]
-            return np.asarray(whole + _series(u, self.moments[1:, near]))
+            values = self.up_to[near.start] + ndtr(u) @ self.moments[0, near]
+            return np.asarray(values + _series(u, self.moments[1:, near]))
 
         return np.asarray(np.clip(self._sum_series(x, below) / self.up_to[-1], 0, 1))
 

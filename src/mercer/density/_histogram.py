@@ -349,10 +349,10 @@ class HistogramDensity(DensityEstimator):
             X, weight = self._check_rows(X, sample_weight, reset=False)
             self._check_extremes(X, corners(X, weight))
             try:
-                gone = self._add(self.statistic_.empty(), X, weight)
+                removed = self._add(self.statistic_.empty(), X, weight)
             except SupportError as beyond:
                 raise UnseenRowsError(f"{beyond} No such row was ever learnt, and none can be forgotten.") from None
-            left = self.statistic_.subtract(gone)
+            left = self.statistic_.subtract(removed)
             if not left.rows.any():
                 raise EmptyDataError("Every row would be forgotten; make a new, unfitted model instead.")
             self._store(left)

@@ -269,11 +269,11 @@ class KernelSmoother(ValueHolder, BaseEstimator):
     def _learn(self, rows: MixedRows, values: Array, weight: Array, units: Units) -> None:
         """Choose widths and keep the rows; values of shape (n, outputs) are compared in units."""
         self._has_weight = weight > 0
-        whole = bool(self._has_weight.all())
-        if self._columns.categories and not whole:
+        uses_all = bool(self._has_weight.all())
+        if self._columns.categories and not uses_all:
             self._columns, rows = self._columns.restrict_levels(rows, self._has_weight)
-        kept = rows if whole else rows.take(self._has_weight)
-        values, weight = (values, weight) if whole else (values[self._has_weight], weight[self._has_weight])
+        kept = rows if uses_all else rows.take(self._has_weight)
+        values, weight = (values, weight) if uses_all else (values[self._has_weight], weight[self._has_weight])
         check_widths(kept.numbers, [f"column {name!r}" for name in self._columns.number_names])
         check_widths(values, ["y"] * values.shape[1])
         kernel, levels = smoothing_kernel_from(self.kernel), self._columns.level_counts
@@ -289,7 +289,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
             bandwidth, mismatch = choice.bandwidth, choice.mismatch
         self.bandwidth_choice_, self.bandwidth_, self.mismatch_ = choice, bandwidth, mismatch
         self._fit = self._local(kernel, bandwidth, kept, values, weight, mismatch=mismatch, levels=levels)
-        self._weightless_rows = None if whole else rows.take(~self._has_weight)
+        self._weightless_rows = None if uses_all else rows.take(~self._has_weight)
         self._left_out: Array | None = None
         self._noise: Array | None = None
         self.certificate_ = Certificate.closed_form(self._sentence())

@@ -163,10 +163,10 @@ def _keep_central_points(points: Array, share: Array | None, length: float) -> t
 
 def _combine_axes(operation: Any, axes: list[Array]) -> Array:
     """Combine the entries of all axes."""
-    whole = axes[0]
+    result = axes[0]
     for axis in axes[1:]:
-        whole = operation.outer(whole, axis)
-    return np.asarray(whole)
+        result = operation.outer(result, axis)
+    return np.asarray(result)
 
 
 def _count_cells(widths: float, columns: int) -> int:

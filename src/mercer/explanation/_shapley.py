@@ -137,8 +137,8 @@ class _Game(NamedTuple):
         positions = np.arange(rows, total)
         if len(positions) > 10 * MAX_BACKGROUND_ROWS:
             positions = np.sort(random.choice(positions, 10 * MAX_BACKGROUND_ROWS, replace=False))
-        whole = np.concatenate([np.arange(rows), positions])
-        outputs = _evaluate(function, stacked, np.broadcast_to(whole[:, None], (len(whole), width)))
+        places = np.concatenate([np.arange(rows), positions])
+        outputs = _evaluate(function, stacked, np.broadcast_to(places[:, None], (len(places), width)))
         of_background = outputs[rows:]
         order = np.argsort(np.nan_to_num(of_background[:, -1]), kind="stable")
         if len(order) > MAX_BACKGROUND_ROWS:

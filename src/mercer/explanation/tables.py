@@ -170,7 +170,7 @@ def model_grids(model: Any, most: int | None = None) -> list[Grid]:
     NoExplanationError
         If the model has no coefficients, no likelihoods of its columns, and no card.
     """
-    whole = model
+    outer = model
     while not hasattr(model, "steps") and (inner := inner_model(model)) is not None:
         model = inner  # unwrap calibrations and decisions
     last = predicting_step(model)
@@ -187,13 +187,13 @@ def model_grids(model: Any, most: int | None = None) -> list[Grid]:
         )
         notes = (_describe_intercept(last), f"{_explain_coefficients(last)}{units}")
         return [coefficients.coefficient_grid(names, columns, order, notes)]
-    card = card_of(whole)
+    card = card_of(outer)
     if card is None or not any(column.used for column in card.columns):
         raise NoExplanationError(
             f"{type(last).__name__} has neither coefficients nor tables of its columns, and there is no model card to "
             "draw rows from. Give a table with --data, or use `drivers(model, X)` in Python."
         )
-    ranked = drivers(whole, card.sample(N_CARD_ROWS), most=most)
+    ranked = drivers(outer, card.sample(N_CARD_ROWS), most=most)
     return [drivers_grid(ranked, "Over rows that are drawn column by column from the model card.")]
 
 

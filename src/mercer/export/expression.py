@@ -281,9 +281,9 @@ def weighted_sum(weights: Iterable[float], terms: Iterable[Expression], constant
 def _worth_writing(pairs: Sequence[tuple[float, Expression]]) -> list[tuple[float, Expression]]:
     """Return the terms of nonzero weight, then the values on which only terms of weight 0 depend."""
     written = [(weight, term) for weight, term in pairs if weight]
-    if silent := list(gates(term for weight, term in pairs if not weight)):
-        known = set(gates(term for _, term in written))
-        written += [(0.0, gate) for gate in dict.fromkeys(silent) if gate not in known]
+    if silent := list(decisive_values(term for weight, term in pairs if not weight)):
+        known = set(decisive_values(term for _, term in written))
+        written += [(0.0, value) for value in dict.fromkeys(silent) if value not in known]
     return written
 
 
@@ -317,7 +317,7 @@ def may_be_missing(expression: Expression, known: frozenset[Expression] = frozen
             return any(may_be_missing(part, known) for part in parts(expression))
 
 
-def gates(expressions: Iterable[Expression]) -> Iterator[Expression]:
+def decisive_values(expressions: Iterable[Expression]) -> Iterator[Expression]:
     """Return the values that must all be known for the expressions to be known."""
     # kinds of expressions that are NaN if one of their parts is
     arithmetic = (Named, SumOf, ProductOf, Quotient, Exp, Arctangent, Floor, Sine, PointSum, Nearest)

@@ -106,7 +106,7 @@ def with_gaps(
     gap = Lacks(name_value(SumOf(tuple((1.0, x) for x in lacking))))
     marginal = _marginal(inputs, centre, away, covariance)
     return [
-        Conditional(gap, name_value(part), name_value(whole)) for part, whole in zip(marginal, complete, strict=True)
+        Conditional(gap, name_value(part), name_value(score)) for part, score in zip(marginal, complete, strict=True)
     ]
 
 

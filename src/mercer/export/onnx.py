@@ -103,7 +103,7 @@ def to_onnx(model: Any, *, missing: bool | None = None) -> bytes:
     check_formula(formula)
     graph = _ONNXGraph(formula, onnx).graph()
     has_text = any(isinstance(value, TermSum) for value in walk(formula.output.outputs))
-    whole = onnx.helper.make_model(
+    model_proto = onnx.helper.make_model(
         graph,
         opset_imports=[
             onnx.helper.make_opsetid("", OPSET),
@@ -114,8 +114,8 @@ def to_onnx(model: Any, *, missing: bool | None = None) -> bytes:
         producer_version=__version__,
         doc_string=formula.remark and f"{formula.remark} Their probabilities are NaN, and their label is meaningless.",
     )
-    onnx.checker.check_model(whole, full_check=True)
-    return whole.SerializeToString()  # type: ignore[no-any-return]
+    onnx.checker.check_model(model_proto, full_check=True)
+    return model_proto.SerializeToString()  # type: ignore[no-any-return]
 
 
 def check_formula(formula: Formula) -> None:

@@ -14,7 +14,7 @@ E = TypeVar("E", bound=Expression)
 
 def named_values(outputs: Iterable[Expression]) -> list[Named]:
     """Return all named values of the outputs, each after the values on which it depends."""
-    done: dict[Named, None] = {}
+    finished: dict[Named, None] = {}
     waiting: list[Expression] = list(reversed(list(outputs)))
     opened: set[Named] = set()
     while waiting:
@@ -22,15 +22,15 @@ def named_values(outputs: Iterable[Expression]) -> list[Named]:
         if not isinstance(value, Named):
             waiting.pop()
             waiting.extend(written_in(value, Named))
-        elif value in done:
+        elif value in finished:
             waiting.pop()
         elif value in opened:
-            done.setdefault(value)
+            finished.setdefault(value)
             waiting.pop()
         else:
             opened.add(value)
             waiting.extend(reversed(list(written_in(value.value, Named))))
-    return list(done)
+    return list(finished)
 
 
 def written_in(expression: Expression, kind: type[E]) -> Iterator[E]:

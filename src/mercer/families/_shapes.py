@@ -107,13 +107,13 @@ def _ascent(gradient: Array, shapes: Array) -> Array:
 
 def _newton(target: Array, shapes: Array) -> Array:
     gradient = _gradient(target, shapes)
-    last, done = np.full(len(shapes), np.inf), np.zeros(len(shapes), dtype=bool)
+    last, converged = np.full(len(shapes), np.inf), np.zeros(len(shapes), dtype=bool)
     for _ in range(MAX_SHAPE_STEPS):
         step = _ascent(gradient, shapes)
         shapes, gradient, change = _shortened(target, shapes, gradient, step)
         # a small step that has not halved is rounding
-        done |= (change < 1e-14) | ((change < 1e-6) & (change > last / 2))
-        if done.all():
+        converged |= (change < 1e-14) | ((change < 1e-6) & (change > last / 2))
+        if converged.all():
             break
         last = change
     return shapes

@@ -81,11 +81,11 @@ def positive_quantile(cdf: Function, log_density: Function, q: Array, start: Arr
         bounded = np.where(low > 0, np.sqrt(low) * np.sqrt(high), high / 16)
         middle = np.where(np.isinf(high), 4 * x, bounded)
         new = np.where((new > low) & (new < high) & (new < 4 * x), new, middle)
-        done = (np.abs(new - x) <= QUANTILE_PRECISION * x) | (
+        converged = (np.abs(new - x) <= QUANTILE_PRECISION * x) | (
             (high - low <= QUANTILE_PRECISION * high) & (high < np.inf)
         )
         result[rows] = new
-        if done.all():
+        if converged.all():
             break
-        rows, low, high, x = rows[~done], low[~done], high[~done], new[~done]
+        rows, low, high, x = rows[~converged], low[~converged], high[~converged], new[~converged]
     return result

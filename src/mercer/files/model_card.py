@@ -131,8 +131,8 @@ class ColumnSummary:
         if self.quantiles and not isinstance(self.quantiles[0], str):
             at = random.random(n) * (len(self.quantiles) - 1)
             values = np.interp(at, np.arange(len(self.quantiles)), np.asarray(self.quantiles, dtype=float))
-            whole = all(isinstance(value, int) for value in self.quantiles)
-            return np.asarray(np.round(values), dtype=np.int64) if whole else np.asarray(values)
+            is_whole = all(isinstance(value, int) for value in self.quantiles)
+            return np.asarray(np.round(values), dtype=np.int64) if is_whole else np.asarray(values)
         if self.quantiles:
             return _as_array([self.quantiles[j] for j in random.integers(len(self.quantiles), size=n)])
         return _as_array([self.typical] * n)

@@ -216,8 +216,8 @@ class Views:
     def translated(self, function: Any) -> Views:
         """Return views of a function of each row, where rows are objects and not numbers."""
         like = None if self.like is None else self.like.translated(function)
-        whole = getattr(function, "transform", None) or (lambda rows: [function(row) for row in rows])
-        return self._part(("things", id(function)), lambda: Views(whole(list(self.raw)), like=like))
+        transform = getattr(function, "transform", None) or (lambda rows: [function(row) for row in rows])
+        return self._part(("things", id(function)), lambda: Views(transform(list(self.raw)), like=like))
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """Return a value made of the rows, computed on the first call; parts of a kernel share it by its key."""

@@ -131,8 +131,8 @@ class ModelPart(ABC):
 
     def make_error(self, row: int, column: int | None, value: Any) -> DataError:
         """Return the error for a value in a column, or for a whole row."""
-        whole = f"The row of columns {', '.join(map(repr, self.names[:MOST_NAMES_LISTED]))}"
-        where = whole if column is None else f"Column {self.names[column]!r}"
+        subject = f"The row of columns {', '.join(map(repr, self.names[:MOST_NAMES_LISTED]))}"
+        where = subject if column is None else f"Column {self.names[column]!r}"
         if np.isnan(value).any():
             return NonFiniteError(
                 f"Input X contains NaN. {where} is missing in row {row}, and the {self.family.name} family has no "
@@ -806,8 +806,8 @@ def _fit_classes(moments: PatternMoments, names: Sequence[str], portion: float) 
         known = observed_columns(alone)
         known_names = [names[j] for j in np.flatnonzero(known).tolist()]
         own = _fit_group(select_observed(alone, known), known_names, "one class", portion)
-        whole = own if known.all() else _extend_by_regression(own, known, together)
-        fits.append(whole._replace(covariance=whole.covariance + ridge))
+        completed = own if known.all() else _extend_by_regression(own, known, together)
+        fits.append(completed._replace(covariance=completed.covariance + ridge))
     return fits
 
 

@@ -58,8 +58,8 @@ def _least_widths(grid: Grid) -> list[int]:
     widths = []
     for position, field in enumerate(grid.fields):
         cells = [escape_controls(row[position]) for row in grid.written()]
-        whole = cells if field.numeric or position == 0 else [word for cell in cells for word in cell.split()]
-        longest = max(map(len, [*field.heading.split(), *whole]), default=0)
+        unbroken = cells if field.numeric or position == 0 else [word for cell in cells for word in cell.split()]
+        longest = max(map(len, [*field.heading.split(), *unbroken]), default=0)
         widths.append(longest if field.numeric else min(longest, MAX_UNBROKEN))
     return widths
 

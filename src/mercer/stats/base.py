@@ -126,9 +126,9 @@ def move_groups(value: Any, positions: Array, n_groups: int) -> Any:
     return result
 
 
-def subtract_rows(before: Array, gone: Array) -> Array:
+def subtract_rows(before: Array, removed: Array) -> Array:
     """Return integer counts after removal; raise `UnseenRowsError` if one is negative."""
-    left: Array = before - gone
+    left: Array = before - removed
     if (left < 0).any():
         raise UnseenRowsError(
             f"{int(-left.min())} more rows are to be forgotten than were ever seen in one class; "
@@ -137,9 +137,9 @@ def subtract_rows(before: Array, gone: Array) -> Array:
     return left
 
 
-def subtract_weight(before: Array, gone: Array, rows: Array) -> Array:
+def subtract_weight(before: Array, removed: Array, rows: Array) -> Array:
     """Return weights after removal: never negative, and exactly zero where no row is left."""
-    left = before - gone
+    left = before - removed
     if (left < -SUBTRACTION_ROUNDING * before).any() or ((rows == 0) & (left > SUBTRACTION_ROUNDING * before)).any():
         raise UnseenRowsError(
             "the forgotten rows carry other weights than the rows that were seen; "
@@ -148,9 +148,9 @@ def subtract_weight(before: Array, gone: Array, rows: Array) -> Array:
     return np.where((rows == 0) | (left <= SUBTRACTION_RESIDUE * before), 0.0, left)
 
 
-def subtract_counts(before: Array, gone: Array) -> Array:
+def subtract_counts(before: Array, removed: Array) -> Array:
     """Return weighted counts after removal; never negative."""
-    left = before - gone
+    left = before - removed
     check_remaining_counts(left, before)
     return np.where(left <= SUBTRACTION_RESIDUE * before, 0.0, left)
 

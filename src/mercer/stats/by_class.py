@@ -57,13 +57,13 @@ class ByClass(Statistic):
         known = set(self.labels.tolist())
         if unknown := [label for label in other.labels[other.rows > 0].tolist() if label not in known]:
             raise UnseenRowsError(f"class {unknown[0]!r} was never seen, so its rows cannot be forgotten.")
-        gone = other.align(self.labels)
-        rows = subtract_rows(self.rows, gone.rows)
+        removed = other.align(self.labels)
+        rows = subtract_rows(self.rows, removed.rows)
         return replace(
             self,
             rows=rows,
-            weight=subtract_weight(self.weight, gone.weight, rows),
-            parts=tuple(a.subtract(b) for a, b in zip(self.parts, gone.parts, strict=True)),
+            weight=subtract_weight(self.weight, removed.weight, rows),
+            parts=tuple(a.subtract(b) for a, b in zip(self.parts, removed.parts, strict=True)),
         )
 
     def align(self, labels: Array) -> Self:

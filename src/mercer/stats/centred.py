@@ -108,11 +108,11 @@ class CentredMoments(Statistic):
         difference = self.difference(other)
         rows = subtract_rows(self.rows, other.rows)
         weight = subtract_weight(self.weight, other.weight, rows)
-        gone = divide(other.weight, weight)
+        share = divide(other.weight, weight)
         left = self._wide(weight > 0)
         pilot = np.where(left, self.pilot, 0.0)
-        offset = np.where(left, self.offset - self._wide(gone) * difference, 0.0)
-        return Centroid(rows, weight, pilot, offset), Shift(self.weight * gone, difference)
+        offset = np.where(left, self.offset - self._wide(share) * difference, 0.0)
+        return Centroid(rows, weight, pilot, offset), Shift(self.weight * share, difference)
 
 
 def subtract_squares(before: Array, left: Array, rows: Array) -> Array:

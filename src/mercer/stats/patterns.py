@@ -105,9 +105,9 @@ class PatternMoments(Statistic):
 
     def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
         block = as_block(x)
-        whole = ScatterMoments.zero(self.groups, self.columns).update(block, groups, weight)
-        if whole.finite:
-            return self.merge(self._with({self._everything: whole}))
+        moments = ScatterMoments.zero(self.groups, self.columns).update(block, groups, weight)
+        if moments.finite:
+            return self.merge(self._with({self._everything: moments}))
         if is_tensor(block):  # rows with missing values are sorted by pattern in main memory
             block, groups = as_block(to_numpy(block)), to_numpy(groups)
             weight = None if weight is None else to_numpy(weight)
@@ -140,8 +140,8 @@ class PatternMoments(Statistic):
                 "a row to be forgotten lacks other values than any row seen; "
                 "forget only rows that were passed to fit or partial_fit."
             )
-        gone = {pattern: self.patterns[pattern].subtract(part) for pattern, part in other.patterns.items()}
-        return self._with(self.patterns | gone)
+        remaining = {pattern: self.patterns[pattern].subtract(part) for pattern, part in other.patterns.items()}
+        return self._with(self.patterns | remaining)
 
     def regroup(self, positions: Array, n_groups: int) -> Self:
         patterns = {pattern: part.regroup(positions, n_groups) for pattern, part in self.patterns.items()}

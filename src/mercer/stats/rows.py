@@ -87,14 +87,14 @@ class StoredRows(Statistic):
         self._check(other)
         if not other.pieces:
             return self
-        mine, gone = self.all_rows, other.all_rows
-        bits, sought = _to_bits(mine), _to_bits(gone)
+        mine, removed = self.all_rows, other.all_rows
+        bits, sought = _to_bits(mine), _to_bits(removed)
         candidates = _find_candidates(bits, sought)
         _, places = np.unique(np.concatenate([bits[candidates], sought]), axis=0, return_inverse=True)
         mine_at, gone_at = np.split(places.ravel(), [len(candidates)])
         left_over = np.bincount(gone_at, minlength=len(places))
         if (missing := np.flatnonzero(np.bincount(mine_at, minlength=len(places)) < left_over)).size:
-            row = gone.points[int(np.argmax(gone_at == missing[0]))]
+            row = removed.points[int(np.argmax(gone_at == missing[0]))]
             raise UnseenRowsError(
                 f"the row {np.array2string(row, threshold=6)} is to be forgotten more often than it was seen in its "
                 "class with its weight; forget only rows that were passed to fit or partial_fit, with the same "

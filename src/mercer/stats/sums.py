@@ -80,8 +80,8 @@ class StatisticSums(Statistic):
 
     def _counts_left(self, other: Self) -> Array:
         if hasattr(self.family, "n_trials"):  # failures are counts, too
-            trials, gone = (self.family.n_trials * s.weight[..., None] for s in (self, other))
-            check_remaining_counts((trials - self.total) - (gone - other.total), trials)
+            trials, removed_trials = (self.family.n_trials * s.weight[..., None] for s in (self, other))
+            check_remaining_counts((trials - self.total) - (removed_trials - other.total), trials)
         return subtract_counts(self.total, other.total)
 
     def _check(self, other: Self) -> None:
@@ -135,10 +135,10 @@ class ColumnSums(StatisticSums):
         missing = np.flatnonzero(np.isnan(entries.values))
         if len(missing):
             row = entries.row_of(missing)
-            gone = np.ones(len(row)) if weight is None else weight[row]
+            removed = np.ones(len(row)) if weight is None else weight[row]
             place = (groups[row], entries.indices[missing])
-            np.subtract.at(rows, place, (gone != 0).astype(np.int64))
-            np.subtract.at(total_weight, place, gone)
+            np.subtract.at(rows, place, (removed != 0).astype(np.int64))
+            np.subtract.at(total_weight, place, removed)
             total_weight[rows == 0] = 0.0
         total = total_weight[..., None] * at_zero
         for tile in row_blocks(len(groups), STATISTIC_ROWS):

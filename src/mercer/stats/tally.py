@@ -94,9 +94,9 @@ class Tally(Statistic):
         unknown = other.levels[(find_positions(other.levels, self.levels) < 0) & other._find_occurring()].tolist()
         if unknown:
             raise UnseenRowsError(f"the value {unknown[0]!r} was never seen, so no row with it can be forgotten.")
-        gone = other._align(self.levels)
-        rows = subtract_rows(self.rows, gone.rows)
-        return replace(self, rows=rows, counts=subtract_weight(self.counts, gone.counts, rows))._drop_empty_levels()
+        removed = other._align(self.levels)
+        rows = subtract_rows(self.rows, removed.rows)
+        return replace(self, rows=rows, counts=subtract_weight(self.counts, removed.counts, rows))._drop_empty_levels()
 
 
 def find_positions(levels: Array, among: Array) -> Array:

@@ -80,12 +80,12 @@ class Margins(Certificate):
 
     @property
     def has_small_gap(self) -> bool:
-        """Whether the gap is a negligible share of the objective; False if either is not finite."""
+        """True if the gap is a negligible share of the objective; False if either is not finite."""
         return bool(self.gap <= GLOBAL_GAP_SHARE * abs(self.primal)) and isfinite(self.primal)
 
     @property
     def is_global(self) -> bool:
-        """Whether the certificate holds and its gap bounds the distance from the minimum, too.
+        """True if the certificate holds and its gap bounds the distance from the minimum, too.
 
         A small violation may leave a large gap, if prices or kernel values are large.
         """

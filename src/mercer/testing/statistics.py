@@ -141,9 +141,9 @@ def _halves_equal_the_whole(case: _StatisticCase) -> None:
     """an update in two halves equals an update in one, and a merge of both."""
     batch = case.batches[0]
     first, second = batch.halves()
-    whole = batch.into(case.zero)
-    _assert_alike(second.into(first.into(case.zero)), whole)
-    _assert_alike(first.into(case.zero).merge(second.into(case.zero)), whole)
+    together = batch.into(case.zero)
+    _assert_alike(second.into(first.into(case.zero)), together)
+    _assert_alike(first.into(case.zero).merge(second.into(case.zero)), together)
 
 
 def _order_does_not_matter(case: _StatisticCase) -> None:

@@ -48,11 +48,11 @@ class Pool(Generic[T]):
     def borrow(self) -> Iterator[T]:
         """Lend an object, or a new one if all are in use; it is dropped after an error."""
         try:
-            taken = self._idle.get_nowait()
+            borrowed = self._idle.get_nowait()
         except Empty:
-            taken = self._make()
-        yield taken
-        self._idle.put(taken)
+            borrowed = self._make()
+        yield borrowed
+        self._idle.put(borrowed)
 
 
 def _scan_with(pool: Pool[Scanner]) -> Callable[[Texts], Scanned]:

@@ -148,9 +148,9 @@ def _histogram(name: str, values: Array) -> Chart:
 def count_bins(values: Array) -> tuple[Array, Array]:
     """Count the values in each of at most 30 bins of equal width."""
     bins = int(np.clip(np.sqrt(len(values)), 5, 30))
-    whole = np.unique(values)
-    if len(whole) <= 30 and (whole == np.floor(whole)).all() and whole[-1] - whole[0] < 30:
-        edges = np.arange(whole[0] - 0.5, whole[-1] + 1)
+    numbers = np.unique(values)
+    if len(numbers) <= 30 and (numbers == np.floor(numbers)).all() and numbers[-1] - numbers[0] < 30:
+        edges = np.arange(numbers[0] - 0.5, numbers[-1] + 1)
         return np.histogram(values, edges)
     return np.histogram(values, bins)
 

@@ -83,12 +83,12 @@ class JsonRows(TableReader):
         if self.is_list():
             yield self._list(), 1.0
             return
-        size, done, first_line = self.path.stat().st_size, 0, 1
+        size, bytes_read, first_line = self.path.stat().st_size, 0, 1
         with self._opened() as stream:
             for lines in whole_lines(stream, self._block_bytes, file=self.path.name):
-                done += len(lines)
+                bytes_read += len(lines)
                 if lines.strip():
-                    yield self._parse_block(lines, first_line), min(1.0, done / size)
+                    yield self._parse_block(lines, first_line), min(1.0, bytes_read / size)
                 first_line += lines.count(b"\n")
 
     def _parse_block(self, lines: bytes, first_line: int) -> Any:

@@ -50,11 +50,11 @@ class Parquet(TableReader):
 
         with self._explained():
             self._check_same_columns()
-            rows, done = self._dataset(), 0
+            rows, rows_read = self._dataset(), 0
             total = max(1, rows.count_rows())
             for batch in rows.to_batches(columns=list(columns), batch_size=self.reading.batch_rows):
-                done += batch.num_rows
-                yield TablePart(self.finish(pa.Table.from_batches([batch])), done / total)
+                rows_read += batch.num_rows
+                yield TablePart(self.finish(pa.Table.from_batches([batch])), rows_read / total)
 
     def _dataset(self) -> Any:
         from pyarrow import dataset

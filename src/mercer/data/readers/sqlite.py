@@ -65,10 +65,10 @@ class SQLite(TableReader):
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         import pyarrow as pa
 
-        done, total = 0, max(1, self.info.rows)
+        rows_read, total = 0, max(1, self.info.rows)
         for batch in self.batches({name: self.info.types[name] for name in columns}, self.reading.batch_rows):
-            done += batch.num_rows
-            yield TablePart(self.finish(pa.Table.from_batches([batch])), done / total)
+            rows_read += batch.num_rows
+            yield TablePart(self.finish(pa.Table.from_batches([batch])), rows_read / total)
 
     def tables(self) -> list[str]:
         """Return the names of the tables and views."""
@@ -89,15 +89,15 @@ class SQLite(TableReader):
 
         counts, rows = self._counts
         types = {}
-        for name, (whole, broken, texts, raw) in counts.items():
-            if raw and not (whole or broken or texts):
+        for name, (integers, broken, texts, raw) in counts.items():
+            if raw and not (integers or broken or texts):
                 continue
             if raw:
                 raise ColumnTypeError(
                     f"Column {name!r} of {self.path.name!r} holds bytes, in {raw} rows: neither numbers nor text. "
                     "Leave it out of the query."
                 )
-            number_types: set[type] = {kind for kind, count in ((int, whole), (float, broken)) if count}
+            number_types: set[type] = {kind for kind, count in ((int, integers), (float, broken)) if count}
             if texts:
                 number_types |= {str} if name in self.reading.text_columns else self._spelled_types(name)
             if str in number_types or (texts and not number_types):

@@ -29,8 +29,8 @@ class SparseStorage(MatrixStorage):
         return "scipy"
 
     def rows(self, start: int, stop: int) -> Self:
-        whole = start == 0 and stop == self.n_rows
-        return self if whole else type(self)(self.values[start:stop])
+        is_all = start == 0 and stop == self.n_rows
+        return self if is_all else type(self)(self.values[start:stop])
 
     def numbers(self, columns: list[int]) -> Array:
         dense: Array = self._columns(columns).toarray(order="C")

@@ -63,8 +63,8 @@ def _microseconds(array: Any, zone: str) -> Array:
         plain = pa.time64("us")
     else:
         plain = pa.timestamp("us")
-    whole = pc.cast(pc.cast(array, plain, safe=False), pa.int64())
-    floats: Array = pc.cast(whole, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    integers = pc.cast(pc.cast(array, plain, safe=False), pa.int64())
+    floats: Array = pc.cast(integers, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return floats
 
 

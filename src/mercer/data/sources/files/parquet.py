@@ -166,8 +166,8 @@ def _typed_partitions(partitions: Sequence[dict[str, str | None]]) -> list[dict[
     types = {}
     for name in dict.fromkeys(name for values in partitions for name in values):
         written = [values.get(name) for values in partitions]
-        whole = all(value is None or value.removeprefix("-").isdecimal() for value in written)
-        types[name] = pa.int64() if whole else pa.string()
+        is_whole = all(value is None or value.removeprefix("-").isdecimal() for value in written)
+        types[name] = pa.int64() if is_whole else pa.string()
     return [
         {
             name: pa.scalar(int(value) if value is not None and types[name] == pa.int64() else value, types[name])
