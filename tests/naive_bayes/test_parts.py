@@ -292,7 +292,7 @@ def test_collinear_columns_are_named_unless_smoothed(rng):
 def test_rows_are_counted_over_all_blocks():
     part = NumbersPart((0, 1), ("a", "b"), Poisson())
     with pytest.raises(SupportError, match=r"'b' is -1.0 in row 1002.*counts"):
-        part.check_inside(np.array([[1.0, 2.0], [np.nan, 0.0], [3.0, -1.0]]), first_row=1000)
+        part.check_support(np.array([[1.0, 2.0], [np.nan, 0.0], [3.0, -1.0]]), first_row=1000)
     with pytest.raises(NonFiniteError, match=r"'a' has a missing value in row 1001"):
         part.check_no_missing(np.array([[1.0, 2.0], [np.nan, 0.0]]), first_row=1000)
 
@@ -300,7 +300,7 @@ def test_rows_are_counted_over_all_blocks():
 def test_invalid_and_incomplete_shares_are_rejected():
     part = VectorPart((0, 1), ("a", "b"), Dirichlet())
     with pytest.raises(SupportError, match=r"'a', 'b' is \[0.5 0.6\] in row 7.*sum to 1"):
-        part.check_inside(np.array([[0.5, 0.6]]), first_row=7)
+        part.check_support(np.array([[0.5, 0.6]]), first_row=7)
     with pytest.raises(NonFiniteError, match=r"'b' is missing in row 0 while others"):
-        part.check_inside(np.array([[0.5, np.nan]]), first_row=0)
-    part.check_inside(np.array([[np.nan, np.nan], [0.5, 0.5]]), first_row=0)
+        part.check_support(np.array([[0.5, np.nan]]), first_row=0)
+    part.check_support(np.array([[np.nan, np.nan], [0.5, 0.5]]), first_row=0)
