@@ -57,7 +57,7 @@ def with_gaps(X: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("X", "invited"),
+    ("X", "listed"),
     [
         (NUMBERS, DENSE),
         (with_gaps(NUMBERS), WITH_GAPS),
@@ -83,9 +83,9 @@ def with_gaps(X: Any) -> Any:
         "categories",
     ],
 )
-def test_every_listed_model_can_be_fitted(X: Any, invited: set[str]) -> None:
+def test_every_listed_model_can_be_fitted(X: Any, listed: set[str]) -> None:
     board = compare(X, Y, cv=2)
-    assert set(board.names) == {"NaiveBayes", *invited}
+    assert set(board.names) == {"NaiveBayes", *listed}
     assert [entry.notes for entry in board.entries if entry.failed] == []
     assert board.entries[0].mean("accuracy") > 0.6
 
@@ -269,9 +269,9 @@ def test_cheap_models_come_first() -> None:
 
 def test_wide_tables_have_variances_instead_of_full_covariances() -> None:
     rng = np.random.default_rng(0)
-    invited = select_suitable(Table.of(rng.normal(size=(30, 301))), Question())
-    names = [entrant.name for entrant in invited.entrants]
+    selection = select_suitable(Table.of(rng.normal(size=(30, 301))), Question())
+    names = [entrant.name for entrant in selection.entrants]
     assert [name for name in names if "GaussianDiscriminant" in name] == [
         "GaussianDiscriminant(covariance='shared diagonal')"
     ]
-    assert "GaussianDiscriminant (needs at most 300 columns)" in " ".join(invited.notes)
+    assert "GaussianDiscriminant (needs at most 300 columns)" in " ".join(selection.notes)

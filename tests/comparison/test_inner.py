@@ -98,11 +98,11 @@ def test_a_note_says_how_it_is_chosen() -> None:
     """Nothing is chosen by leaving out each row in turn, where its like would be left in."""
     X, y = np.random.default_rng(0).normal(size=(200, 1)), np.arange(200.0)
     folds = InnerFolds(task_for(y, 200, "regression"), groups=CASES)
-    invitation = select_suitable(Table.of(X), Question("regression", inner=folds.splitter))
+    selection = select_suitable(Table.of(X), Question("regression", inner=folds.splitter))
     how = "Chosen within each training set by folds of whole groups, without the held-out rows"
     searched = "alpha of Ridge, alpha of LassoCV, bandwidth of NadarayaWatson, bandwidth of LocalLinear, C of SVR"
-    assert f"{how}: {searched}, " in invitation.notes[-1]
-    assert not any("loo" in repr(entrant.model) for entrant in invitation.entrants)
+    assert f"{how}: {searched}, " in selection.notes[-1]
+    assert not any("loo" in repr(entrant.model) for entrant in selection.entrants)
 
 
 def test_with_copies_of_rows_a_penalty_chosen_by_groups_scores_better() -> None:

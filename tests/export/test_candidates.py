@@ -58,7 +58,7 @@ def test_all_models_of_a_comparison_can_be_exported(task: str, y: Any, frame: pd
             warnings.simplefilter("ignore")
             try:
                 model = replace_search(clone(candidate.model).fit(rows, values), rows, values)
-            except ValueError:  # a model that the columns do not suit, which is not invited
+            except ValueError:  # a model that the columns do not suit, which is not listed
                 continue
         reason = obstacle(model)
         if "LocalLinear" in repr(model):

@@ -15,7 +15,7 @@ TILE_NUMBERS_ON_CPU = 1 << 22
 
 
 @contextmanager
-def room_for(what: str) -> Iterator[None]:
+def device_memory_for(what: str) -> Iterator[None]:
     """Convert torch's error that GPU memory is exhausted to `DeviceMemoryError`."""
     import torch
 
@@ -24,8 +24,8 @@ def room_for(what: str) -> Iterator[None]:
     except torch.cuda.OutOfMemoryError as full:
         torch.cuda.empty_cache()
         raise DeviceMemoryError(
-            f"the card has no room for {what} ({str(full).splitlines()[0]}). Free what else lies there, or give fewer "
-            "rows at a time."
+            f"the card has not enough memory for {what} ({str(full).splitlines()[0]}). Free memory there, or give "
+            "fewer rows at a time."
         ) from None
 
 
@@ -48,7 +48,7 @@ def in_chunks(count: int, step: int, work: Callable[[slice], None], what: str = 
             work(chunk)
         except torch.cuda.OutOfMemoryError:
             if step == 1:
-                with room_for(f"{what} of a single row"):
+                with device_memory_for(f"{what} of a single row"):
                     raise
             torch.cuda.empty_cache()
             step = max(1, (chunk.stop - chunk.start) // 2)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._gpu.chunks import in_chunks, room_for, tile_size
+from mercer._gpu.chunks import device_memory_for, in_chunks, tile_size
 from mercer._gpu.compiler import compiles
 from mercer._gpu.distances import from_products, in_units, squared_distances
 from mercer._gpu.profiles import TensorProfile
@@ -41,7 +41,7 @@ class TensorKernelSums:
 
         right = X if Z is None else Z
         self.shape = (len(X), len(right))
-        with room_for("two copies of the rows"):
+        with device_memory_for("two copies of the rows"):
             # shifted, so that distances between rows far from 0 keep their digits
             shift = torch.nan_to_num(right.mean(dim=0, dtype=torch.float64), posinf=0.0, neginf=0.0).to(X.dtype)
             self.profile, self._left, self._right = in_units(profile, X, right, shift)
@@ -65,7 +65,7 @@ class TensorKernelSums:
         columns = V.reshape(len(V), int(np.prod(V.shape[1:])))
         units = columns.abs().amax(dim=0) if len(V) else columns.new_ones(columns.shape[1])
         units = torch.where((units > 0) & units.isfinite(), units, 1.0)
-        with room_for("sums of all rows"):
+        with device_memory_for("sums of all rows"):
             totals = sums(columns / units).mul_(units)
         return totals.reshape(len(totals), *V.shape[1:])
 

@@ -178,33 +178,33 @@ def compare(
     if task in ("auto", "regression", "amounts", "counts"):
         y = read_numbers(y)
     question = task_for(y, table.n_rows, task, X=table, target=target, order=order)
-    dealing = make_splits(question, cv, repeats, random_state, groups, times)
+    splitting = make_splits(question, cv, repeats, random_state, groups, times)
     inner = None if groups is None and times is None else InnerFolds(question, groups, times)
-    invited = [models] if isinstance(models, str) else models
-    invitation = _choose_models(invited, table, question, None if inner is None else inner.splitter)
-    notes = [question.reason, *question.notes(), *dealing.notes, *invitation.notes]
+    requested = [models] if isinstance(models, str) else models
+    selection = _choose_models(requested, table, question, None if inner is None else inner.splitter)
+    notes = [question.reason, *question.notes(), *splitting.notes, *selection.notes]
     if groups is None:
-        notes += duplicates_note(table, dealing.splits)
+        notes += duplicates_note(table, splitting.splits)
     notes += unlabelled
-    entrants = invitation.entrants
+    entrants = selection.entrants
     if models is None if reference is None else reference:
         entrants, without = _add_reference(entrants, table, question)
         notes += without
     if models is None:
         entrants = sort_by_cost(entrants)
     progress("data", 1, 1, "")
-    run = CrossValidationRun(question, dealing.splits, dealing.units, budget, progress, inner)
+    run = CrossValidationRun(question, splitting.splits, splitting.units, budget, progress, inner)
     size = f"{format_count(table.n_rows, 'row')} × {format_count(table.n_columns, 'column')}"
     comparison = Comparison(
-        title=f"{size}, {question.describe()}; {dealing.described}",
+        title=f"{size}, {question.describe()}; {splitting.described}",
         task=question,
         table=table,
         y=question.y,
-        splits=dealing.splits,
+        splits=splitting.splits,
         entries=(),
         inner=inner,
         settings=collect_settings(
-            question, models=invited, cv=cv, repeats=repeats, random_state=random_state, groups=groups, times=times
+            question, models=requested, cv=cv, repeats=repeats, random_state=random_state, groups=groups, times=times
         ),
         target=target,
         unit=unit,
@@ -262,23 +262,23 @@ def _choose_models(
     models: Mapping[str, Any] | Sequence[Any] | None, table: Table, question: Task, inner: InnerSplitter | None
 ) -> ModelSelection:
     if isinstance(models, Mapping) or (models is not None and not any(isinstance(each, str) for each in models)):
-        invitation = select_given(models, table)
+        selection = select_given(models, table)
     else:
         if models is None:
             _check_finite(table)
             _check_informative(table)
-        invitation = select_suitable(table, Question.of(question, inner))
+        selection = select_suitable(table, Question.of(question, inner))
         if models is not None:
-            invitation = choose_models(models, invitation, table, question)
-    if not invitation.entrants:
+            selection = choose_models(models, selection, table, question)
+    if not selection.entrants:
         if models is not None:
             raise DataError(
                 "There is no model to compare, because models is empty; name some, or leave it out for all that suit."
             )
         if not table.n_columns:
             raise EmptyDataError("There are no columns to learn from; give some besides the target.")
-        raise DataError(f"There is no model for such columns. {' '.join(invitation.notes)}")
-    return invitation
+        raise DataError(f"There is no model for such columns. {' '.join(selection.notes)}")
+    return selection
 
 
 def _check_finite(table: Table) -> None:

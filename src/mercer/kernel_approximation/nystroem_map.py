@@ -142,7 +142,7 @@ class LandmarkMap:
     def __call__(self, X: Any) -> Any:
         import torch
 
-        from mercer._gpu.chunks import room_for
+        from mercer._gpu.chunks import device_memory_for
         from mercer.kernels.tensors import TensorGram
         from mercer.matrices.mapped_tensors import landmark_factor
 
@@ -150,7 +150,7 @@ class LandmarkMap:
         landmarks = like(np.asarray(self.landmarks), rows)
         across = TensorGram(self.kernel, landmarks, rows).matrix()
         L = landmark_factor(self.kernel, landmarks)
-        with room_for(f"features of {len(L):,} landmarks"):
+        with device_memory_for(f"features of {len(L):,} landmarks"):
             return torch.linalg.solve_triangular(L, across, upper=False).T
 
 

@@ -11,7 +11,7 @@ from functools import cached_property, singledispatch
 from typing import Any
 
 from mercer._errors import ColumnMismatchError, DataError, DeviceError
-from mercer._gpu.chunks import in_chunks, room_for, tile_size
+from mercer._gpu.chunks import device_memory_for, in_chunks, tile_size
 from mercer._gpu.distances import from_products, in_units, squared_distances, squared_lengths
 from mercer._gpu.profiles import TensorProfile
 from mercer._gpu.sums import TensorKernelSums, sums_by_tiles
@@ -353,7 +353,7 @@ class TensorGram:
     def matrix(self) -> Any:
         """Return the whole matrix; k(X) is exactly symmetric."""
         n, m = self.shape
-        with room_for(f"a kernel matrix of {n:,} × {m:,}"):
+        with device_memory_for(f"a kernel matrix of {n:,} × {m:,}"):
             K = self._left.new_empty(n, m)
 
         def fill(rows: slice) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from mercer._errors import NotPositiveDefiniteError
 from mercer._gpu import like, to_numpy
-from mercer._gpu.chunks import in_chunks, room_for, tile_size
+from mercer._gpu.chunks import device_memory_for, in_chunks, tile_size
 from mercer._typing import Array
 from mercer.kernels import Kernel
 from mercer.kernels.tensors import TensorGram
@@ -191,7 +191,7 @@ class LandmarkTensors(MappedTensors):
             return cls(X, intercept, kernel, landmarks, like(back[:, precise], X, dtype=torch.float64))
         if double and len(landmarks) <= max_factored:
             L = landmark_factor(kernel, landmarks)
-            with room_for(f"the inverse of a triangle of {len(L):,} landmarks"):
+            with device_memory_for(f"the inverse of a triangle of {len(L):,} landmarks"):
                 identity = torch.eye(len(L), dtype=L.dtype, device=L.device)
                 return cls(X, intercept, kernel, landmarks, torch.linalg.solve_triangular(L.T, identity, upper=True))
         design = cls(X, intercept, kernel, landmarks)
@@ -254,7 +254,7 @@ def landmark_factor(kernel: Kernel, landmarks: Any) -> Any:
     K = TensorGram(kernel, landmarks).matrix()
     # bound on the rounding error of an eigenvalue, none of which is larger than the trace
     K.diagonal().add_(torch.finfo(K.dtype).eps * float(K.diagonal().sum()) * len(K) ** 0.5)
-    with room_for(f"a Cholesky factor of {len(K):,} landmarks"):
+    with device_memory_for(f"a Cholesky factor of {len(K):,} landmarks"):
         L, failed = torch.linalg.cholesky_ex(K)
     if int(failed):
         raise NotPositiveDefiniteError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer._errors import DeviceMemoryError, FitInterrupted
 from mercer._gpu import like, to_numpy
-from mercer._gpu.chunks import room_for
+from mercer._gpu.chunks import device_memory_for
 from mercer._typing import Array
 from mercer.kernels import Kernel
 from mercer.kernels.tensors import TensorGram
@@ -97,7 +97,7 @@ def _solve_by_cholesky(gram: TensorGram, root: Array, Y: Array, alpha: Array) ->
     K = gram.matrix()
     S, strengths = like(root, K), like(alpha, K)
     right, c = like(root * Y, K), like(np.zeros(Y.shape), K)
-    with room_for("a kernel matrix and its Cholesky factor"):
+    with device_memory_for("a kernel matrix and its Cholesky factor"):
         K.mul_(S).mul_(S.T)
         for strength in np.unique(alpha):
             matrix = K.clone()
