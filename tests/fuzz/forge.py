@@ -145,7 +145,7 @@ def _subject(name: str, path: Path, arguments: dict[str, Any]) -> Subject:
                 if not _call(model, method, arguments) and _is_of_estimator(model, method):
                     uncalled.append(method)
             except Exception as error:
-                raised[method] = type(error)
+                raised[method] = type(error.__cause__ or error)  # without the explanation of a loaded model
             found[method] = time.perf_counter() - begin
         if method.rpartition(".")[2] in LAST:
             model = load(path)

@@ -24,7 +24,7 @@ from mercer.data.labels import encode_labels
 from mercer.kernels.inputs import count
 from mercer.optim.certificate import Certificate
 from mercer.svm._approximate import FeatureComparison
-from mercer.svm._base import MACHINE_CONSTRAINTS, Machines, SupportVectorMachine, to_dense
+from mercer.svm._base import COMPARISON, MACHINE_CONSTRAINTS, Machines, SupportVectorMachine, to_dense
 from mercer.svm._box_problem import BoxProblem, make_feasible
 from mercer.svm._probabilities import Calibration, log_probabilities
 from mercer.svm._training import TrainingRows, check_classes_have_weight, compute_class_weights, validate_row_weights
@@ -62,6 +62,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
 )
 @stored(
     **FITTED_MACHINE,
+    _comparison=COMPARISON,
     class_weight_=floats("k"),
     _calibration=optional(part_of(Calibration)),
     certificates_=sequence(".", part_of(Certificate)),
