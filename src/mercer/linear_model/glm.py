@@ -190,7 +190,7 @@ def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
 
 def _has_predictor_for_each_class(model: GLM) -> bool:
     """Return whether the coefficients are those of the columns, and of each class if there are classes."""
-    if not hasattr(model, "_terms"):
+    if not hasattr(model, "_kind"):
         return True
     w, coefficients = getattr(model, "_w", None), getattr(model, "coef_", None)
     if w is not None and len(w) != model._terms.coordinates.n_columns:

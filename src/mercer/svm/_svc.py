@@ -50,6 +50,14 @@ def _candidates(question: Question) -> Iterator[Candidate]:
         )
 
 
+def _has_a_machine_for_each_pair(model: SVC) -> bool:
+    if not hasattr(model, "_dual_coef_"):
+        return True
+    n_classes, n_machines = len(model.classes_), len(model._intercept_)
+    # coefficients are arranged as in libsvm
+    return n_machines == n_classes * (n_classes - 1) // 2 and int(model._dual_coef_.shape[0]) == n_classes - 1
+
+
 @traits(
     "classification",
     kind="kernel",
@@ -61,6 +69,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
 @stored(
+    _has_a_machine_for_each_pair,
     **FITTED_MACHINE,
     _comparison=COMPARISON,
     class_weight_=floats("k"),
