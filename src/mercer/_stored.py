@@ -22,7 +22,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -58,12 +58,22 @@ class ContradictionError(Exception):
         self.why, self.path = why, path
 
 
+def _accept(values: Sequence[Any]) -> None:
+    """Accept any values."""
+
+
 @dataclass
 class Context:
-    """The axes of the object to verify, and those of its parts."""
+    """The axes of the object to verify, those of its parts, and a check of values that may become keys of a dict."""
 
     sizes: Sizes
     sizes_of: Callable[[Any], Mapping[str, int]]
+    verify_keys: Callable[[Sequence[Any]], None] = _accept
+
+    def of_item(self) -> Context:
+        """Return the context of one item of a list, without axes of other items, which begin with `_`."""
+        outer = {axis: length for axis, length in self.sizes.items() if not axis.startswith("_")}
+        return replace(self, sizes=outer)
 
     def bind(self, axis: str, length: int) -> None:
         """Set the length of an axis, or raise an error if the axis is a number or has another length."""
@@ -135,6 +145,8 @@ class ArrayOf(Check):
             context.bind(axis, length)
 
     def verify_range(self, value: Any, context: Context) -> None:
+        if not self.computed and value.dtype.kind in "iufO":
+            context.verify_keys(value.ravel().tolist())
         if not value.size or value.dtype.kind not in "iufb":
             return
         if self.finite and not np.isfinite(value).all():
@@ -286,19 +298,14 @@ class SequenceOf(Check):
             raise ContradictionError("is not a list")
         context.bind(self.axis, len(value))
         for item in value:
-            inner = Context(_outer(context.sizes), context.sizes_of)
-            self.each.verify(item, inner)
+            self.each.verify(item, context.of_item())
 
     def verify_range(self, value: Any, context: Context) -> None:
+        context.verify_keys(value)
         for item in value:
-            inner = Context(_outer(context.sizes), context.sizes_of)
+            inner = context.of_item()
             self.each.verify(item, inner)
             self.each.verify_range(item, inner)
-
-
-def _outer(sizes: Sizes) -> Sizes:
-    """Return the axes of the whole, without axes of one item, which begin with `_`."""
-    return {axis: length for axis, length in sizes.items() if not axis.startswith("_")}
 
 
 @dataclass(frozen=True)
@@ -329,8 +336,8 @@ class DictOf(Check):
         if not isinstance(value, dict):
             raise ContradictionError("is not a dict")
         for key, item in value.items():
-            self.keys.verify(key, Context(_outer(context.sizes), context.sizes_of))
-            self.values.verify(item, Context(_outer(context.sizes), context.sizes_of))
+            self.keys.verify(key, context.of_item())
+            self.values.verify(item, context.of_item())
 
 
 @dataclass(frozen=True)
@@ -506,9 +513,14 @@ class Declaration:
     #: functions of an object, or their dotted paths, that find parts that are not allowed in files
     unsafe: tuple[Callable[[Any], Unsafe | None] | str, ...] = ()
 
-    def verify(self, state: Mapping[str, Any], sizes_of: Callable[[Any], Mapping[str, int]]) -> Sizes:
+    def verify(
+        self,
+        state: Mapping[str, Any],
+        sizes_of: Callable[[Any], Mapping[str, int]],
+        verify_keys: Callable[[Sequence[Any]], None] = _accept,
+    ) -> Sizes:
         """Verify the parts of an object, and return the lengths of its axes."""
-        context = Context({}, sizes_of)
+        context = Context({}, sizes_of, verify_keys)
         for step in ("verify", "verify_range"):
             for name, check in self.fields.items():
                 if name in state:

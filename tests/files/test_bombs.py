@@ -14,12 +14,14 @@ import pyarrow as pa
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import LabelEncoder
 
 import mercer
 from mercer import kernels, load, save
 from mercer._errors import ModelFileError, UnsavableError
 from mercer.files._encode import MAX_DEPTH
 from mercer.kernels._counting import Runs
+from mercer.matrices.streamed import SurveyLevels
 from tests.files._cases import numbers
 from tests.files._forged import forged, octets_of, read, record_of, signed, taken_apart
 from tests.files._slow_keys import slow_keys
@@ -209,3 +211,35 @@ def test_values_are_bounded_by_the_length_of_the_file(small: bytes, tmp_path: Pa
     """Twenty-two objects that contain the previous one twice are four million values in a kilobyte."""
     objects = [{"value": {"tuple": [1, 2]}}, *map(pair, range(21))]
     rejected(objects, {"object": 21}, small, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "keys", [slow_keys(17, 43_000), [i * (2**61 - 1) for i in range(20_000)]], ids=["table", "hash"]
+)
+@pytest.mark.parametrize("owner", ["labels", "levels"])
+def test_labels_that_collide_in_the_dicts_of_methods(owner: str, keys: list[int], tmp_path: Path) -> None:
+    """Methods look up labels and levels in dicts, which are not in the file."""
+    labels = {"things": keys, "shape": [len(keys)]}
+    if owner == "labels":
+        octets = octets_of(LabelEncoder().fit([0, 1]), tmp_path)
+        change = {"LabelEncoder": {"classes_": labels}}
+    else:
+        octets = octets_of(SurveyLevels((0, 1), (1,)), tmp_path)
+        change = {"SurveyLevels": {"declared": {"tuple": keys}}}
+
+    def forge(described: Any) -> None:
+        for name, parts in change.items():
+            record_of(described, name)["state"].update(parts)
+
+    begin = time.thread_time()
+    with pytest.raises(ModelFileError, match=r"have the same hash|takes too long"):
+        read(forged(octets, forge), tmp_path)
+    assert time.thread_time() - begin < 3.0  # 6 and 9 s in a dict
+
+
+def test_repeated_and_many_labels_are_loaded(tmp_path: Path) -> None:
+    for labels in (np.zeros(100_000), np.arange(100_000) * 2**32, np.arange(100_000) / 3):
+        encoder = LabelEncoder()
+        encoder.classes_ = labels
+        save(encoder, tmp_path / "many")
+        assert (load(tmp_path / "many").classes_ == labels).all()

@@ -32,14 +32,14 @@ from mercer.kernels._graphs import Neighbourhoods
 from mercer.kernels._strings import Sequences, Substrings
 from mercer.kernels.explicit import ComposedMap, MonomialFeatureMap
 from mercer.kernels.monomials import MonomialOrder
-from mercer.matrices.streamed import RowSample, SurveyLevels
+from mercer.matrices.streamed import RowSample, Survey, SurveyLevels
 from mercer.naive_bayes._unweighted import UnweightedPart
 from mercer.preprocessing.table_source import ColumnScan
 from mercer.preprocessing.treatments import NumberSpread
 from mercer.stats.distinct_rows import DistinctRows
 from mercer.stats.normal_equations import RFactor
 from mercer.text._interpreted import OtherVocabulary
-from tests.files._cases import CASES, Case, line, numbers, sparse, tally, two
+from tests.files._cases import CASES, Case, flat, line, mixed, numbers, positive, sparse, tally, two
 from tests.files._forged import forged, octets_of, read, record_of, rewritten, taken_apart, with_array
 from tests.files._tags import classes_by_tag
 
@@ -251,6 +251,7 @@ def test_inconsistent_random_features_are_rejected(broken: Any, why: str, tmp_pa
 
 LETTERS = Sequences(np.zeros(0, np.int32), np.zeros(1, np.int64), str)
 SAMPLE = DistinctRows.zero(2, most=4)
+NONE, WORDS = np.zeros(0), np.array(["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -285,6 +286,8 @@ SAMPLE = DistinctRows.zero(2, most=4)
         Outline(SAMPLE, np.zeros(2), np.zeros(2), np.zeros(2)),
         Outline(SAMPLE, np.zeros(3), np.zeros(3), np.zeros(3, dtype=bool)),
         NumberSpread(1, 0.0, 0.0, 0.0, 1.0, 1.0),
+        Survey(0, 0, 0.0, 0.0, 0.0, NONE, NONE, np.ones(2), np.ones(3), NONE, (), RowSample(8, ()), False, False),
+        Survey(0, 0, 0.0, 0.0, 0.0, NONE, NONE, WORDS, WORDS, NONE, (), RowSample(8, ()), False, False),
     ],
     ids=lambda broken: type(broken).__name__,
 )
@@ -391,6 +394,70 @@ def test_arrays_of_wrong_shapes_are_rejected(model: Any, owner: str, part: str, 
     octets = octets_of(model.fit(line().X, line().y), tmp_path)
     with pytest.raises(ModelFileError, match=f"a {owner.removeprefix('Matrix')} (has the wrong|in it contradicts)"):
         read(with_array(octets, owner, part, values), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "owner", "part", "values"),
+    [
+        (mercer.LogNormalRegressor(), positive, "LogNormalRegressor", "coef_", np.ones((1, 3))),
+        (mercer.PoissonRegressor(), positive, "PoissonRegressor", "coef_", np.ones((1, 3))),
+        (mercer.GLM("poisson"), positive, "GLM", "_w", np.ones((4, 1))),
+        (mercer.GLM("bernoulli", penalty=families.L2(1.0)), two, "GLM", "classes_", np.arange(3)),
+        (mercer.GLM("bernoulli", penalty=families.L2(1.0), kernel="rbf"), two, "GLM", "classes_", np.arange(1)),
+        (mercer.SVC(), two, "SVC", "_intercept_", np.zeros(0)),
+        (mercer.SVC(), two, "SVC", "classes_", np.arange(3)),
+        (mercer.LinearSVC(), two, "LinearSVC", "classes_", np.arange(3)),
+        (mercer.LogisticRegression(), two, "LogisticRegression", "classes_", np.arange(1)),
+        (mercer.kernelize(mercer.LogisticRegression(), "rbf"), two, "Kernelized", "classes_", np.arange(1)),
+        (mercer.NaiveBayes(families="poisson"), tally, "PoissonParameters", "rate", np.ones(3)),
+        (mercer.NaiveBayes(families="poisson"), tally, "PoissonParameters", "rate", np.ones((2, 5))),
+        (mercer.NaiveBayes(), mixed, "LevelCounts", "declared", np.ones(9, dtype=bool)),
+        (mercer.SplineFeatures(), numbers, "Splines", "knots", np.ones(1)),
+        (mercer.SVC(), two, "Calibration", "codes", np.full(45, 1000)),
+        (mercer.SVC(), two, "Calibration", "positions", np.full(45, 10**6)),
+        (mercer.KernelDensity(bandwidth=1.0), flat, "Windows", "points", np.ones((0, 2))),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_parts_that_methods_could_not_combine_are_rejected(
+    model: Any, data: Any, owner: str, part: str, values: Any, tmp_path: Path
+) -> None:
+    """Methods raised errors of NumPy, or numba compiled the loop of a score for arrays that no fit makes."""
+    octets = octets_of(model.fit(data().X, data().y), tmp_path)
+    with pytest.raises(ModelFileError, match="damaged or was tampered with"):
+        read(with_array(octets, owner, part, values), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "owner", "part"),
+    [
+        (mercer.KernelDensity(bandwidth=1.0), "Windows", "bandwidth"),
+        (mercer.NadarayaWatson(), "LocalMeans", "_values"),
+        (mercer.NadarayaWatsonClassifier(), "KernelSums", "kernel"),
+    ],
+)
+def test_missing_parts_of_objects_are_named(model: Any, owner: str, part: str, tmp_path: Path) -> None:
+    octets = octets_of(model.fit(line().X, two().y), tmp_path)
+    with pytest.raises(ModelFileError, match=f"a {owner} in it lacks {part}"):
+        read(forged(octets, lambda d: record_of(d, owner)["state"].pop(part)), tmp_path)
+
+
+def test_a_machine_compares_rows_with_support_vectors(tmp_path: Path) -> None:
+    octets = octets_of(mercer.SVC().fit(two().X, two().y), tmp_path)
+
+    def change(described: Any) -> None:
+        kernel = next(i for i, each in enumerate(described["objects"]) if each.get("class") == "RBF")
+        record_of(described, "SVC")["state"]["_comparison"] = {"object": kernel}
+
+    with pytest.raises(ModelFileError, match="_comparison of a SVC is a RBF"):
+        read(forged(octets, change), tmp_path)
+
+
+def test_a_conformal_model_has_errors_of_calibration_rows(tmp_path: Path) -> None:
+    model = decision.ConformalRegressor(mercer.Ridge(), random_state=0).fit(line().X, line().y)
+    model.calibration_scores_ = [np.zeros(0)]
+    with pytest.raises(UnsavableError, match="contradicts itself"):
+        save(model, tmp_path / "model.mercer")
 
 
 def test_more_columns_than_tables_are_rejected(tmp_path: Path) -> None:

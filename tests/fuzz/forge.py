@@ -82,14 +82,25 @@ class Find(NamedTuple):
     detail: str
 
 
-def subjects(chosen: Callable[[str], bool] = lambda name: True) -> Iterator[Subject]:
-    """Fit the models, save them, and find out what they answer."""
+def subjects(
+    chosen: Callable[[str], bool] = lambda name: True, skipped: dict[str, str] | None = None
+) -> Iterator[Subject]:
+    """Fit the models, save them, and find out what they answer.
+
+    Models that need a package that is not installed are entered in `skipped`, with the reason.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.mercer"
         for case in CASES:
             if chosen(case.name):
                 data = case.data()
-                save(case.fitted(), path)
+                try:
+                    save(case.fitted(), path)
+                except ImportError as error:
+                    if skipped is None:
+                        raise
+                    skipped[case.name] = str(error)
+                    continue
                 yield _subject(case.name, path, _arguments(data.X, data.y))
         for name, value in (GIVEN | answers()).items():
             if chosen(name):
@@ -145,7 +156,7 @@ def _subject(name: str, path: Path, arguments: dict[str, Any]) -> Subject:
                 if not _call(model, method, arguments) and _is_of_estimator(model, method):
                     uncalled.append(method)
             except Exception as error:
-                raised[method] = type(error)
+                raised[method] = type(error.__cause__ or error)  # without the explanation of a loaded model
             found[method] = time.perf_counter() - begin
         if method.rpartition(".")[2] in LAST:
             model = load(path)
@@ -376,14 +387,18 @@ def main() -> None:
     parser.add_argument("--bounds", action="store_true", help="compiled loops check their indices")
     parser.add_argument("--cases", default="", help="models whose name contains this")
     options = parser.parse_args()
-    if options.bounds and os.environ.get("NUMBA_BOUNDSCHECK") != "1":  # numba reads it when it is imported
-        checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(CHECKED_CODE)}
-        os.execve(sys.executable, [sys.executable, "-m", "tests.fuzz.forge", *sys.argv[1:]], os.environ | checked)
+    # libraries read these when they are imported; each worker computes on one core
+    wanted = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    if options.bounds:
+        wanted |= {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(CHECKED_CODE)}
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
+        os.execve(sys.executable, [sys.executable, "-m", "tests.fuzz.forge", *sys.argv[1:]], os.environ | wanted)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     with mercer.engine(threads=1), tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
-        found = list(subjects(lambda name: options.cases in name))
+        skipped: dict[str, str] = {}
+        found = list(subjects(lambda name: options.cases in name, skipped))
         if options.only is not None:
             subject = found[options.only % len(found)]
             path, names = options.json or Path("forged.mercer"), sorted(classes_by_tag())
@@ -402,6 +417,7 @@ def main() -> None:
                 s.template.name: dict(zip(OUTCOMES, map(int, c), strict=True))
                 for s, c in zip(found, counts, strict=True)
             },
+            "skipped": skipped,
             "uncalled": sorted({f"{s.template.name}.{name}" for s in found for name in s.uncalled}),
             "classes": sorted({name for subject in found for name in subject.template.classes}),
             "finds": [find._asdict() for find in finds],
@@ -413,6 +429,8 @@ def main() -> None:
         f"{len(found)} models made in {ready - begin:.0f} s; {options.count:,} inputs of seed {options.seed} in "
         f"{seconds:.0f} s, the slowest in {slowest:.1f} s: {total}\n"
     )
+    for name, reason in skipped.items():
+        sys.stdout.write(f"skipped {name}: {reason}\n")
     places = Counter(
         (find.outcome, find.detail.split(": ")[1] if find.outcome in logged else find.name) for find in finds
     )

@@ -38,6 +38,8 @@ FITTED_LINEAR = FITTED | {
     "coef_": either(matrix("d"), matrix("td")),
     "intercept_": either(real(), floats("t"), floats(".")),
 }
+#: fields of linear models with one target
+FITTED_ONE_TARGET = FITTED_LINEAR | {"coef_": matrix("d"), "intercept_": real()}
 #: fields of linear models that choose a penalty along a path, or one for each of several kinds of penalty
 FITTED_PATHS = FITTED_LINEAR | {
     "alpha_": real(),
@@ -72,7 +74,6 @@ FITTED_GAUSSIANS: dict[str, Check] = {
 #: fields of support vector machines
 FITTED_MACHINE = FITTED | {
     "support_": integers("n"),
-    "_comparison": part_of(n="n", d="d"),
     # empty if a matrix of kernel values was given
     "support_vectors_": either(floats("0 0"), any_rows("n", "d")),
     "_dual_coef_": matrix("pn", kinds="f"),

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._gpu import is_tensor, like
 from mercer._gpu.chunks import in_chunks, tile_size
+from mercer._stored import stored
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
 from mercer.base.posterior import log_posterior, posterior
@@ -93,6 +94,15 @@ def _times(X: Any, w: Array) -> Array:
     return product
 
 
+def _scores_every_class(model: Any) -> bool:
+    """Return whether there is a row of coefficients for each class, or one for two classes."""
+    if not (hasattr(model, "coef_") and hasattr(model, "classes_")):
+        return True
+    n_classes = len(model.classes_)
+    return n_classes > 1 and model.coef_.shape[0] == (1 if n_classes == 2 else n_classes)
+
+
+@stored(_scores_every_class, tag=None)
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """Predictions of a model with `classes_`, `coef_` and `intercept_`: a score for each class, or one for two."""
 

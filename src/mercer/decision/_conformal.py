@@ -540,11 +540,12 @@ MIN_RESIDUAL_SHARE = 1e-3
 
 
 @stored(
+    lambda model: all(map(len, getattr(model, "calibration_scores_", ()))),
     **FITTED,
     model_=estimator(),
     models_=sequence("m", estimator()),
-    spreads_=sequence(".", part_of()),
-    quantiles_=sequence(".", each_of(part_of(), part_of())),
+    spreads_=sequence(".", estimator()),
+    quantiles_=sequence(".", each_of(estimator(), estimator())),
     guarantee_=part_of(str),
     guaranteed_coverage_=real(),
     calibration_scores_=sequence("m", floats("_n")),

@@ -115,6 +115,7 @@ BOX_ROWS = 1 << 20
 
 
 @stored(
+    lambda windows: len(windows.points) > 0,
     kernel=part_of(SmoothingKernel),
     bandwidth=part_of(Bandwidth, d="d"),
     points=floats("nd"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -25,6 +25,7 @@ from mercer._stored import (
     values,
 )
 from mercer.base import scikit_learn
+from mercer.files._rules import KeyBudget, SlowKeysError
 
 #: attributes of every fitted estimator, by scikit-learn's conventions
 ESTIMATOR: dict[str, Check] = {
@@ -42,18 +43,26 @@ class Verifier:
     The lengths of the axes of verified objects are kept, because declarations compare them with those of parts.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keys: KeyBudget | None = None) -> None:
         self._sizes: dict[int, Mapping[str, int]] = {}
+        self._keys = keys or KeyBudget()
 
     def verify_state(self, cls: Any, state: Mapping[str, Any]) -> Sizes:
         """Verify the parts of an object before it is built, and return the lengths of its axes."""
         declared = known_declaration(cls)
-        sizes = declared.verify(state, self._sizes_of)
+        sizes = declared.verify(state, self._sizes_of, self._verify_keys)
         if issubclass(cls, BaseEstimator) and sizes.get("d", 0) > MAX_BARE_COLUMNS:
             others = {name: part for name, part in state.items() if name != "n_features_in_"}
             if "d" not in declared.verify(others, self._sizes_of):
                 raise ContradictionError("is larger than all other parts", "n_features_in_")
         return sizes
+
+    def _verify_keys(self, values: Sequence[Any]) -> None:
+        """Verify that methods can use these values, such as labels, as keys of a dict or members of a set."""
+        try:
+            self._keys.check(values)
+        except SlowKeysError as error:
+            raise ContradictionError(f"is too slow: {error}") from None
 
     def _sizes_of(self, part: Any) -> Mapping[str, int]:
         return self._sizes.get(id(part), {})

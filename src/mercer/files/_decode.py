@@ -67,8 +67,8 @@ class Decoder:
         self._objects: list[Any] = []
         self._extents: list[Extent] = []
         self._made: dict[str, Array] = {}
-        self._verifier = Verifier()
         self._keys = KeyBudget()
+        self._verifier = Verifier(self._keys)
         #: of the object that is built
         self._level = self._deepest = self._count = self._numbers = 0
         #: of the objects before it

@@ -22,6 +22,8 @@ MAX_COLLISIONS = 64
 #: maximum comparisons of keys in all dicts and sets of a file before these are built against the clock: 10,000 keys
 #: other than strings in one container
 FREE_COMPARISONS = 100_000_000
+#: types whose hashes are salted
+SALTED = (str, bytes)
 #: keys that are inserted between two looks at the clock
 KEY_PIECE = 256
 #: seconds of processor time that the dicts and sets of a file may take beyond `SECONDS_OF_KEY` for each key, which is
@@ -83,14 +85,19 @@ class KeyBudget:
             made.update(islice(rest, size))
         return made
 
+    def check(self, values: Sequence[Any]) -> None:
+        """Raise an error if a dict or a set of these values would take too long; strings and lists do not count."""
+        if len(values) > MAX_COLLISIONS:
+            keys = [value for value in values if type(value) not in SALTED and _is_hashable(value)]
+            self.make_dict(keys, keys)
+            self.make_set(keys)
+
     def _pieces(self, keys: Sequence[Any]) -> Iterator[int]:
         """Yield numbers of keys to insert, and check the time that each insertion has taken."""
-        n = sum(type(key) is not str and type(key) is not bytes for key in keys)
+        n = sum(type(key) not in SALTED for key in keys)
         if n > MAX_COLLISIONS:
             self._comparisons -= n**2
-            hashes = np.sort(np.fromiter(map(hash, keys), np.int64, len(keys)))
-            if (hashes[MAX_COLLISIONS:] == hashes[:-MAX_COLLISIONS]).any():
-                raise SlowKeysError(f"more than {MAX_COLLISIONS} of its keys have the same hash")
+            _refuse_equal_hashes(keys)
         if n <= MAX_COLLISIONS or self._comparisons >= 0:
             yield len(keys)
             return
@@ -101,3 +108,22 @@ class KeyBudget:
             self._seconds -= thread_time() - begin - size * SECONDS_OF_KEY
             if self._seconds < 0:
                 raise SlowKeysError("its keys have hashes with which comparing them takes too long")
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _refuse_equal_hashes(keys: Sequence[Any]) -> None:
+    """Raise an error if many different keys have the same hash."""
+    hashes = np.fromiter(map(hash, keys), np.int64, len(keys))
+    order = np.argsort(hashes, kind="stable")
+    ends = np.flatnonzero(np.diff(hashes[order], prepend=hashes[order[0]] ^ 1, append=hashes[order[-1]] ^ 1))
+    for i in np.flatnonzero(np.diff(ends) > MAX_COLLISIONS).tolist():
+        first, *others = order[ends[i] : ends[i + 1]].tolist()
+        if sum(keys[place] != keys[first] for place in others) >= MAX_COLLISIONS:
+            raise SlowKeysError(f"more than {MAX_COLLISIONS} of its keys have the same hash")

@@ -78,7 +78,9 @@ def lacking(cls: Any, names: set[str]) -> set[str]:
         return set(cls._get_param_names()) - names
     if (path := scikit_learn.public_path(cls)) in scikit_learn.STORED_FIELDS:  # a splitter
         return set(scikit_learn.STORED_FIELDS[path]) - names
-    return _field_names(cls) - names if dataclasses.is_dataclass(cls) else set()
+    if dataclasses.is_dataclass(cls):
+        return _field_names(cls) - names
+    return set(known_declaration(cls).fields) - cached_names(cls) - names
 
 
 def _defaults(cls: Any) -> dict[str, Any]:

@@ -51,6 +51,15 @@ def _has_classes(model: KernelModel) -> bool:
     raise AttributeError(f"{type(model.model).__name__} has no classes, and so no decision function.")
 
 
+def _scores_every_class(model: Any) -> bool:
+    """Return whether there are coefficients for each class, or one vector of them for two classes."""
+    alpha = getattr(model, "dual_coef_", None)
+    if alpha is None or not hasattr(model, "classes_"):
+        return True
+    return len(model.classes_) == (2 if alpha.ndim == 1 else alpha.shape[1])
+
+
+@stored(_scores_every_class, tag=None)
 class KernelModel(KernelHolder, BaseEstimator, ABC):
     """f(x) + b = Σ αᵢ k(x, xᵢ) + b, in place of the linear function of a model of features."""
 
@@ -154,7 +163,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
 )
 @stored(
     **FITTED | FITTED_KERNEL_ROWS,
-    kernel_=part_of(),
+    kernel_=part_of(Kernel),
     _kind=part_of(ResponseKind),
     _function=part_of(n="n", d="d"),
     intercept_=either(real(), floats()),

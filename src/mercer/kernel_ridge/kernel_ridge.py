@@ -333,7 +333,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
 )
 @stored(
     **FITTED | FITTED_KERNEL_ROWS,
-    kernel_=optional(part_of()),
+    kernel_=optional(part_of(Kernel)),
     _function=optional(part_of(n="n", d="d")),
     alpha_=either(real(), reals(".")),
     alphas_=reals("a"),

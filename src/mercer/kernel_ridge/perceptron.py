@@ -27,7 +27,7 @@ from mercer.data.labels import encode_labels
 from mercer.kernel_approximation.function import KernelFunction
 from mercer.kernel_ridge._kernelize import KernelModel
 from mercer.kernel_ridge.perceptron_solver import KernelPocket, KernelUnit, cache_rows
-from mercer.kernels import Gram, kernel_from
+from mercer.kernels import Gram, Kernel, kernel_from
 from mercer.kernels.inputs import count, take
 from mercer.linear_model import LinearThreshold, Perceptron
 from mercer.linear_model.perceptron import LARGEST_SEED, SPARSE_INTERCEPT_RATE, seed_of
@@ -253,7 +253,7 @@ def kernelize_perceptron(model: Any, kernel: Any, approximate: Any) -> KernelPer
 )
 @stored(
     **FITTED | FITTED_KERNEL_ROWS,
-    kernel_=part_of(),
+    kernel_=part_of(Kernel),
     _function=part_of(KernelFunction, n="n", d="d"),
     intercept_=either(real(), floats()),
 )

@@ -194,6 +194,19 @@ def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
     return {names[position]: tuple(each.levels) for position, each in getattr(terms, "categories", {}).items()}
 
 
+def _has_predictor_for_each_class(model: GLM) -> bool:
+    """Return whether the coefficients are those of the columns, and of each class if there are classes."""
+    if not hasattr(model, "_kind"):
+        return True
+    w, coefficients = getattr(model, "_w", None), getattr(model, "coef_", None)
+    if w is not None and len(w) != model._terms.coordinates.n_columns:
+        return False
+    axes = 2 if isinstance(model._kind, ClassResponse) else 1
+    if any(each is not None and each.ndim != axes for each in (w, coefficients)):
+        return False
+    return axes == 2 or not hasattr(model, "classes_") or len(model.classes_) == 2
+
+
 @traits(
     "regression",
     "classification",
@@ -209,9 +222,7 @@ def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
     kernelize=lambda model, kernel, approximate: model.set_params(kernel=kernel, approximate=approximate),
 )
 @stored(
-    lambda model: (
-        not hasattr(model, "_terms") or model._w is None or len(model._w) == model._terms.coordinates.n_columns
-    ),
+    _has_predictor_for_each_class,
     **FITTED | FITTED_KERNEL_ROWS,
     _w=optional(either(floats("."), floats(".u"))),
     _terms=part_of(Terms, d="d"),

@@ -26,7 +26,7 @@ from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Question, traits
-from mercer.base.fitted_fields import FITTED_LINEAR
+from mercer.base.fitted_fields import FITTED_ONE_TARGET
 from mercer.base.linear import linear_predictor
 from mercer.base.progress import watch_fit
 from mercer.base.sources import check_no_offset, fits_sources, locate_bad_values, observe, reader_of, streamed_plan
@@ -395,7 +395,7 @@ def _responses(survey: Survey) -> Responses:
     summary="mercer.inference.reading.read_glm_regressor",
     objective="mercer.kernel_ridge.objectives.DevianceObjective",
 )
-@stored(**FITTED_LINEAR)
+@stored(**FITTED_ONE_TARGET)
 class PoissonRegressor(GLMRegressor):
     """Ridge-penalised Poisson regression with a log link: scikit-learn's `PoissonRegressor`, solved by Newton's method.
 
@@ -465,7 +465,7 @@ class PoissonRegressor(GLMRegressor):
     summary="mercer.inference.reading.read_glm_regressor",
     objective="mercer.kernel_ridge.objectives.DevianceObjective",
 )
-@stored(**FITTED_LINEAR)
+@stored(**FITTED_ONE_TARGET)
 class GammaRegressor(GLMRegressor):
     """Ridge-penalised gamma regression with a log link: scikit-learn's `GammaRegressor`, solved by Newton's method.
 
@@ -535,7 +535,7 @@ class GammaRegressor(GLMRegressor):
     summary="mercer.inference.reading.read_glm_regressor",
     objective="mercer.kernel_ridge.objectives.DevianceObjective",
 )
-@stored(**FITTED_LINEAR)
+@stored(**FITTED_ONE_TARGET)
 class TweedieRegressor(GLMRegressor):
     """Ridge-penalised regression with variance φ μᵖ: scikit-learn's `TweedieRegressor`, solved by Newton's method.
 
@@ -657,7 +657,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     summary="mercer.inference.reading.raise_for_log_target",
     objective="mercer.kernel_ridge.objectives.DevianceObjective",
 )
-@stored(**FITTED_LINEAR, smearing_=real())
+@stored(**FITTED_ONE_TARGET, smearing_=real())
 class LogNormalRegressor(GLMRegressor):
     """Ridge-penalised least squares of log y, whose predictions are means of y: E y = exp(Xβ + b).
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._errors import DataError, NonFiniteError
-from mercer._stored import stored, whole
+from mercer._stored import reals, stored, values, whole
 from mercer._typing import Array
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, PreparedSource, Source
@@ -153,7 +153,13 @@ class SamplingPlan:
         return cls(most, 1.0 if n_rows is None else min(1.0, OVERSAMPLING * most / max(1, n_rows)), labels)
 
 
-@stored()
+@stored(
+    labels=values("l"),
+    label_weights=reals("l"),
+    lowest=reals("d"),
+    highest=reals("d"),
+    largest=reals("."),
+)
 @dataclass(frozen=True, eq=False)
 class Survey:
     """Mergeable summary of rows: sums, ranges, labels, levels, and a random sample."""

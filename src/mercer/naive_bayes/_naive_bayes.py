@@ -38,11 +38,16 @@ NON_FINITE_BY_INFINITY = frozenset({"moments", "scatter"})
 
 
 def _have_same_columns(model: Any) -> bool:
-    """Return whether each conditional has the columns of its part."""
+    """Return whether each conditional has the columns of its part and parameters of each class."""
     if not hasattr(model, "parts_"):
         return True
-    pairs = list(zip(model.parts_, model._conditionals, strict=True))
-    return all(type(part) is type(factor.part) and part.columns == factor.part.columns for part, factor in pairs)
+    n_classes, n_columns = len(model.classes_), model.n_features_in_
+    for part, factor in zip(model.parts_, model._conditionals, strict=True):
+        if type(part) is not type(factor.part) or part.columns != factor.part.columns:
+            return False
+        if max(part.columns) >= n_columns or any(len(values) != n_classes for values in factor.parameters):
+            return False
+    return True
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:

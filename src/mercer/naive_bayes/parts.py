@@ -302,7 +302,7 @@ def find_column_without_fit(family: Family, statistic: Any) -> int:
 # Columns of numbers, independent given the class.
 
 
-@stored(columns=sequence("d", whole(0)), names=sequence("d"))
+@stored(lambda part: isinstance(hash(part.names), int), columns=sequence("d", whole(0)), names=sequence("d"))
 @dataclass(frozen=True)
 class NumbersPart(ModelPart):
     """Columns of any scalar family but the categorical, whose levels are not numbers."""
@@ -335,7 +335,17 @@ class NumbersPart(ModelPart):
         return GaussianConditional.of(conditional) if isinstance(self.family, Gaussian) else conditional
 
 
-@stored(part=part_of(NumbersPart, d="d"), parameters=part_of(), informative=flags("d"), rows=reals("d"))
+def _has_parameters_of_each_column(conditional: NumbersConditional) -> bool:
+    return all(values.shape[1] == len(conditional.part.columns) for values in conditional.parameters)
+
+
+@stored(
+    _has_parameters_of_each_column,
+    part=part_of(NumbersPart, d="d"),
+    parameters=part_of(),
+    informative=flags("d"),
+    rows=reals("d"),
+)
 @dataclass(frozen=True)
 class NumbersConditional(PartConditional):
     """Densities of independent columns, with parameters of shape (classes, columns)."""

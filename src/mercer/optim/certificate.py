@@ -84,7 +84,12 @@ class Certificate:
         coefficients of that type come no closer, so that rounding alone does not make a search fail.
         """
         value = bound_after(self.value)
-        sentence = f"{self.sentence}; before the coefficients were rounded to {dtype} it was {self.value:.1g}"
+        if self.kind == "closed form":
+            sentence = f"{self.sentence} before the coefficients were rounded to {dtype}, and to {value:.1g} after that"
+        else:
+            claim, _, fall = self.sentence.partition(FALL)
+            sentence = f"{claim}; before the coefficients were rounded to {dtype} it was {self.value:.1g}"
+            sentence += f", and the objective within {fall}" if fall else ""
         return replace(self, value=value, tolerance=bound_after(self.tolerance), sentence=sentence)
 
     def __str__(self) -> str:

@@ -77,7 +77,7 @@ def _ensure_two(knots: Array) -> Array:
     return np.array([around[0], around[-1]])
 
 
-@stored(knots=floats("n", order="rising", finite=True), degree=whole(0, 1000))
+@stored(lambda own: len(own.knots) > 1, knots=floats("n", order="rising", finite=True), degree=whole(0, 1000))
 @dataclass(frozen=True, eq=False)
 class Splines:
     """The splines of one column for given knots, continued beyond them linearly if `linear`, else constantly.

@@ -134,7 +134,7 @@ def _sort_levels(levels: Array) -> Array:
         return result
 
 
-@stored(levels=values("l"), declared=flags("."), rows=reals("gl"), counts=reals("gl"))
+@stored(levels=values("l"), declared=flags("l"), rows=reals("gl"), counts=reals("gl"))
 @dataclass(frozen=True)
 class LevelCounts(Tally):
     """Counts of one categorical column: `rows` and weighted `counts` of shape (groups, levels)."""
@@ -160,7 +160,7 @@ class LevelCounts(Tally):
 OWN_CODES = 1 << 16
 
 
-@stored(levels=floats("l"), declared=flags("."), rows=reals("gdl"), counts=reals("gdl"))
+@stored(levels=floats("l"), declared=flags("l"), rows=reals("gdl"), counts=reals("gdl"))
 @dataclass(frozen=True)
 class ValueCounts(Tally):
     """A histogram of the values of every column: `rows` and weighted `counts` of shape (groups, columns, values)."""

@@ -22,6 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from mercer._errors import DataError, EmptyDataError, FitInterrupted, IndefiniteKernelWarning, KernelError
+from mercer._stored import part_of
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer._warn import warn
@@ -151,6 +152,8 @@ def _describe_step(progress: BoxProgress) -> str:
     return f"{steps}, {violation}, gap {progress.gap:.1e}, {progress.seconds:.1f} s"
 
 
+#: the declaration of the comparison of rows with support vectors; a comparison by a function is not stored
+COMPARISON = part_of(ByKernel, Precomputed, FeatureComparison, n="n", d="d")
 MACHINE_CONSTRAINTS: dict[str, Any] = {
     "kernel": KERNEL_CONSTRAINTS,
     "degree": [Interval(Integral, 0, None, closed="left")],

@@ -37,15 +37,15 @@ DECISION_BLOCK = 256
 
 
 @stored(
-    codes=integers("n"),
+    codes=integers("n", below="m"),
     weight=floats("n"),
     own=floats("nm"),
-    positions=integers("n", least=-1),
+    positions=integers("n", least=-1, below="s"),
     bounds=floats("s"),
     diagonal=floats("s"),
     columns=floats("sp"),
     intercept=floats("p"),
-    support_codes=integers("s"),
+    support_codes=integers("s", below="m"),
 )
 @dataclass(eq=False)
 class Calibration:

@@ -27,7 +27,7 @@ from mercer.data.labels import encode_labels
 from mercer.kernels.inputs import count
 from mercer.optim.certificate import Certificate
 from mercer.svm._approximate import FeatureComparison
-from mercer.svm._base import MACHINE_CONSTRAINTS, Machines, SupportVectorMachine, to_dense
+from mercer.svm._base import COMPARISON, MACHINE_CONSTRAINTS, Machines, SupportVectorMachine, to_dense
 from mercer.svm._box_problem import BoxProblem, make_feasible
 from mercer.svm._probabilities import Calibration, log_probabilities
 from mercer.svm._training import TrainingRows, check_classes_have_weight, compute_class_weights, validate_row_weights
@@ -53,6 +53,14 @@ def _candidates(question: Question) -> Iterator[Candidate]:
         )
 
 
+def _has_a_machine_for_each_pair(model: SVC) -> bool:
+    if not hasattr(model, "_dual_coef_"):
+        return True
+    n_classes, n_machines = len(model.classes_), len(model._intercept_)
+    # coefficients are arranged as in libsvm
+    return n_machines == n_classes * (n_classes - 1) // 2 and int(model._dual_coef_.shape[0]) == n_classes - 1
+
+
 @traits(
     "classification",
     kind="kernel",
@@ -64,7 +72,9 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
 @stored(
+    _has_a_machine_for_each_pair,
     **FITTED_MACHINE,
+    _comparison=COMPARISON,
     class_weight_=floats("k"),
     _calibration=optional(part_of(Calibration)),
     certificates_=sequence(".", part_of(Certificate)),

@@ -19,7 +19,7 @@ from mercer.base.fitted_fields import FITTED_MACHINE
 from mercer.base.sources import fits_sources
 from mercer.base.validation import restore_on_failure
 from mercer.kernels.inputs import count
-from mercer.svm._base import MACHINE_CONSTRAINTS, SupportVectorMachine, to_dense
+from mercer.svm._base import COMPARISON, MACHINE_CONSTRAINTS, SupportVectorMachine, to_dense
 from mercer.svm._box_problem import BoxProblem, make_feasible
 from mercer.svm._training import validate_row_weights
 
@@ -51,7 +51,10 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     cost="mercer.cost.work.support_vectors",
     objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
-@stored(**FITTED_MACHINE | {"_dual_coef_": matrix("1n", kinds="f"), "dual_coef_": matrix("1n", kinds="f")})
+@stored(
+    **FITTED_MACHINE | {"_dual_coef_": matrix("1n", kinds="f"), "dual_coef_": matrix("1n", kinds="f")},
+    _comparison=COMPARISON,
+)
 class SVR(RegressorMixin, SupportVectorMachine):
     """Support vector regression: scikit-learn's, with a duality gap as a certificate.
 
