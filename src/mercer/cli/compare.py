@@ -172,6 +172,7 @@ def compare(
     with stage_bars(quiet, progress) as bars:
         found, stopped = _compare(problem.X, problem.y, **options, time_limit=budget, progress=bars.update)
     found.source, found.unit = rows.path.name, problem.unit
+    found.settings = {**found.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
     found.notes = (*found.notes, *left_out)
     print_error = _write_results(found, json, markdown)
     if stopped:
@@ -202,10 +203,9 @@ def _save_best(found: Comparison, path: Path, reading: Reading, quiet: bool, pro
 
 
 def _write_page(found: Comparison, path: Path, budget: Budget, quiet: bool, progress: bool | None) -> None:
-    """Write the report, with the command of this run."""
+    """Write the report."""
     from mercer.cli._printing import remark
 
-    found.settings = {**found.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
     with _writing(path, quiet, progress) as bars:
         found.report(path, progress=bars.update, time_limit=budget)
     remark(f"The page is {path}.", quiet)
@@ -293,12 +293,15 @@ def _write_results(found: Comparison, json: str | None, markdown: str | None) ->
 
 def _print(found: Comparison) -> None:
     from mercer.cli._printing import print_sentence, show
+    from mercer.comparison.next_steps import steps_to_compare_again
 
     board, tests, verdict = found.leaderboard(), found.differences(), found.verdict()
     for problem in found.problems():
         print_sentence(f"{problem.severity.upper()} {problem.code}: {problem.sentence} {problem.remedy}")
     for sentence in (*verdict.sentences, found.task.reason):
         print_sentence(sentence)
+    for step in steps_to_compare_again(found, verdict):
+        print_sentence(f"{step.text}: {step.command}")
     show(replace(board, notes=()))
     if tests.rows:
         show(tests)

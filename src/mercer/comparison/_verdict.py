@@ -15,6 +15,7 @@ from mercer.comparison._entry import MAX_EXPORT_TERMS
 from mercer.comparison._leaderboard import VERDICT_ROUNDING, compare_with_best
 from mercer.comparison._paired import SIGNIFICANCE_LEVEL, Difference, holm, overlap_of
 from mercer.comparison._score_tests import baseline_differences, score_difference
+from mercer.comparison.next_steps import list_doubtful_columns
 from mercer.comparison.pairs import uses_products
 from mercer.decision.reliability import CALIBRATION_ADVICE
 from mercer.report.wording import add_unit, format_plain, join_words
@@ -302,13 +303,14 @@ def _explain_no_models(comparison: Comparison, baseline: Entry | None) -> str:
 
 def _warn_of_leaks(problems: Sequence[Finding]) -> list[str]:
     """Return a warning about columns that leak the target, with the command that leaves them out."""
-    columns = list(dict.fromkeys(name for found in problems if found.severity == "error" for name in found.columns))
-    if not columns:
+    if not (columns := list_doubtful_columns(problems)):
         return []
-    again = " ".join(f"--drop {shlex.quote(name)}" for name in columns[:MAX_NAMED_MODELS])
+    again = f"with {' '.join(f'--drop {shlex.quote(name)}' for name in columns)}"
+    if len(columns) > MAX_NAMED_MODELS:
+        again = "without them (--drop COLUMN for each)"
     which = join_words([f"{name!r}" for name in columns], MAX_NAMED_MODELS)
     known = f"{which} {'are' if len(columns) > 1 else 'is'} known when predictions are made"
-    return [f"The scores below count only if {known}; if not, compare again with {again}."]
+    return [f"The scores below count only if {known}; if not, compare again {again}."]
 
 
 def _recommend(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> str:
