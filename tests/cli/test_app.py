@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import json
 import shlex
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import typer
 
@@ -204,10 +207,36 @@ def test_files_are_written_even_if_standard_output_is_closed(model: Path) -> Non
         for to in page saved; do echo old > $to; done
         compare="compare people.csv --target size --models NaiveBayes -q"
         (MERCER $compare --report page --save saved --json found; echo $? > code) | true; cat code
+        (MERCER ${compare% -q} --report remarks.html --save remarks 2>&1; echo $? > code) | true; cat code
         MERCER $compare --markdown full.md --report full.html > /dev/full; echo $?
         """,
         folder,
     )
-    assert result.stdout.splitlines() == ["141", "3"]
+    assert result.stdout.splitlines() == ["141", "141", "3"]
     assert (folder / "page").read_text().startswith("<!")
     assert all((folder / name).stat().st_size > 100 for name in ("saved", "found", "full.md", "full.html"))
+    assert all((folder / name).exists() for name in ("remarks.html", "remarks"))
+
+
+def test_the_next_comparison_is_printed_as_a_whole_command(model: Path) -> None:
+    """Without a recommendation it repeats the splits; where columns give the target away, it leaves them out."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=60), "noise": rng.normal(size=60)})
+    table["twice"] = 2 * table["noise"]
+    folder = model.parent
+    table[["a", "noise"]].to_csv(folder / "noise.csv", index=False)
+    table.to_csv(folder / "leak.csv", index=False)
+    result = shell(
+        """
+        MERCER compare noise.csv --target noise --models Ridge --repeats 2 -q --json found.json
+        MERCER compare leak.csv --target noise --models Ridge -q
+        """,
+        folder,
+    )
+    lines = result.stdout.splitlines()
+    again = "mercer compare noise.csv --target noise --models Ridge -q --json found.json --repeats 5"
+    assert f"Compare again with repeated splits, which show smaller differences: {again}" in lines
+    again = "mercer compare --drop twice leak.csv --target noise --models Ridge -q"
+    assert f"Compare again without what gives the target away: {again}" in lines
+    settings = json.loads((folder / "found.json").read_text())["settings"]
+    assert settings["command"].startswith("mercer compare noise.csv")

@@ -81,10 +81,15 @@ def test_a_simpler_model_must_keep_most_of_the_gain(five: Comparison) -> None:
     erratic = reached(five, "erratic", [0.20, 9.0, 0.25])
     worse = reached(five, "worse", [0.40, 0.50, 0.4501])
     found = replace(five, entries=(best, near, far, worse, erratic, guess))
-    assert [entry.name for entry in find_within_chance(found)] == ["best", "near"]
+    within = find_within_chance(found, found.metric(), list(found.entries[:-1]))
+    assert [entry.name for entry in within] == ["best", "near"]
     assert found.verdict().best is near
     without = replace(five, entries=(best, near, far, worse, erratic))  # nothing to measure the gain by
-    assert [entry.name for entry in find_within_chance(without)] == ["best", "near", "far"]
+    assert [entry.name for entry in find_within_chance(without, without.metric(), list(without.entries))] == [
+        "best",
+        "near",
+        "far",
+    ]
 
 
 def test_a_runner_up_is_named(five: Comparison) -> None:
@@ -287,6 +292,33 @@ def test_a_model_with_impossible_predictions_is_replaced_by_a_close_one() -> Non
     assert replace(found, entries=(below, behind, guess), splits=many).verdict().best is below
 
 
+def test_a_model_of_impossible_counts_is_recommended_only_if_no_other_beats_the_baseline() -> None:
+    rng = np.random.default_rng(0)
+    found = compare(rng.normal(size=(40, 2)), rng.poisson(2.0, size=40), models=REGRESSORS, cv=3, task="counts")
+
+    def counts(name: str, losses: list[float], **what: Any) -> Entry:
+        scores = {metric.name: np.array(losses) for metric in found.task.metrics}
+        settings = {"additive": True, "obstacle": None, "impossible": 0, "by_unit": {}, "signal": {}, **what}
+        return replace(found.entry("ridge"), name=name, scores=scores, **settings)
+
+    guess = counts("guess", [0.85, 0.86, 0.87], kind="baseline")
+    below = counts("below", [0.20, 0.21, 0.22], impossible=3)
+    far, useless = counts("far", [0.50, 0.51, 0.52]), counts("useless", [0.86, 0.84, 0.88])
+    verdict = replace(found, entries=(below, far, guess)).verdict()
+    assert verdict.best is far
+    assert verdict.sentences[1] == (
+        "below has the best score (deviance 0.210 against 0.510), but its prediction is impossible for 3 of the "
+        "held-out rows; this is the simplest of the models within chance of the best score among those whose "
+        "predictions are all possible."
+    )
+    verdict = replace(found, entries=(below, useless, guess)).verdict()
+    assert verdict.best is below
+    assert verdict.sentences[-1].startswith("Its prediction is impossible for 3 of the held-out rows; useless, the")
+    # no possible model within chance beats the baseline, but one with impossible predictions does
+    erratic = counts("erratic", [0.21, 0.90, 0.20])
+    assert replace(found, entries=(below, erratic, guess)).verdict().best is below
+
+
 def test_a_negligible_difference_does_not_justify_a_complex_model(five: Comparison) -> None:
     """With many rows it is beyond chance, and with few 10 % of the gain are less than its error."""
     guess = reached(five, "guess", [0.85, 0.86, 0.87], kind="baseline")
@@ -349,8 +381,8 @@ def test_the_models_that_the_simplest_is_chosen_from_are_described_as_in_the_tab
     verdict = replace(numbers, entries=(top, level, possible, guess)).verdict()
     assert verdict.best is possible
     assert verdict.sentences[1] == (
-        "It is the only model within chance of the best score whose predictions are all possible: all of its "
-        "predictions are possible. top has the best score (RMSE 0.250 against 0.260)."
+        "It is the only model within chance of the best score whose predictions are all possible. top has the best "
+        "score (RMSE 0.250 against 0.260), but its prediction is impossible for 3 of the held-out rows."
     )
     best = reached(five, "best", [0.20, 0.30, 0.25], additive=False)
     near = reached(five, "near", [0.22, 0.31, 0.28])

@@ -462,7 +462,8 @@ def _choose_for_integers(y: Array, X: Table | None) -> TaskDecision:
         return _choose_for_many_integers(target, X)
     classes = f"{n} different whole numbers"
     if n == 3:
-        return TaskDecision("classification", classes, "Use --task ordered if they are ranks, --task counts if counts.")
+        counts = ", --task counts if counts" if target.low >= 0 else ""
+        return TaskDecision("classification", classes, f"Use --task ordered if they are ranks{counts}.")
     order = target.orderliness(X)
     if order.contradicts_order:
         other = "counts" if target.low >= 0 else "regression"

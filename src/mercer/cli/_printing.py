@@ -67,7 +67,15 @@ def remark(text: str, quiet: bool = False) -> None:
     from mercer.report.wording import escape_controls
 
     if not quiet:
-        print(wrap(escape_controls(text)), file=sys.stderr)
+        _print_remark(wrap(escape_controls(text)))
+
+
+def _print_remark(text: str) -> None:
+    """Print lines to standard error; nothing if it is a closed pipe, because remarks are not results."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def wrap(text: str) -> str:
@@ -143,7 +151,7 @@ def _show_columns(schema: Schema) -> None:
     if not sys.stderr.isatty():
         from mercer.report.wording import escape_controls
 
-        print(escape_controls(str(schema)), file=sys.stderr)
+        _print_remark(escape_controls(str(schema)))
         return
     from rich.console import Console
 

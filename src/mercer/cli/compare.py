@@ -172,6 +172,7 @@ def compare(
     with stage_bars(quiet, progress) as bars:
         comparison, stopped = _compare(problem.X, problem.y, **options, time_limit=budget, progress=bars.update)
     comparison.source, comparison.unit = rows.path.name, problem.unit
+    comparison.settings = {**comparison.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
     comparison.notes = (*comparison.notes, *left_out)
     print_error = _write_results(comparison, json, markdown)
     if stopped:
@@ -204,10 +205,9 @@ def _save_best(comparison: Comparison, path: Path, reading: Reading, quiet: bool
 
 
 def _write_page(comparison: Comparison, path: Path, budget: Budget, quiet: bool, progress: bool | None) -> None:
-    """Write the report, with the command of this run."""
+    """Write the report."""
     from mercer.cli._printing import remark
 
-    comparison.settings = {**comparison.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
     with _writing(path, quiet, progress) as bars:
         comparison.report(path, progress=bars.update, time_limit=budget)
     remark(f"The page is {path}.", quiet)
@@ -295,12 +295,15 @@ def _write_results(comparison: Comparison, json: str | None, markdown: str | Non
 
 def _print(comparison: Comparison) -> None:
     from mercer.cli._printing import print_sentence, show
+    from mercer.comparison.next_steps import steps_to_compare_again
 
     board, tests, verdict = comparison.leaderboard(), comparison.differences(), comparison.verdict()
     for problem in comparison.problems():
         print_sentence(f"{problem.severity.upper()} {problem.code}: {problem.sentence} {problem.remedy}")
     for sentence in (*verdict.sentences, comparison.task.reason):
         print_sentence(sentence)
+    for step in steps_to_compare_again(comparison, verdict):
+        print_sentence(f"{step.text}: {step.command}")
     show(replace(board, notes=()))
     if tests.rows:
         show(tests)

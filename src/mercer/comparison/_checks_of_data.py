@@ -14,10 +14,12 @@ from mercer.comparison._splits import row_numbers
 from mercer.comparison._view import View
 from mercer.data import Kind
 from mercer.data.dates import days_of_labels
-from mercer.report.wording import join_words
+from mercer.report.wording import join_words, shorten
 
 #: rows of a class below which it is reported as rare
 MIN_CLASS_ROWS = 10
+#: characters of a label in a sentence
+MAX_LABEL_LENGTH = 40
 #: share of scored rows with a copy among the training rows above which it is reported
 MAX_DUPLICATE_SHARE = 0.01
 #: share of scored rows of classes absent from training above which it is reported
@@ -54,7 +56,10 @@ def check_rare_classes(view: View) -> Iterator[CheckResult]:
     if not view.classification:
         return
     counts = np.bincount(view.comparison.task.truth, minlength=len(view.labels))
-    rare = [f"{view.labels[k]} ({counts[k]})" for k in np.flatnonzero(counts < MIN_CLASS_ROWS).tolist()]
+    rare = [
+        f"{shorten(view.labels[k], MAX_LABEL_LENGTH)!r} ({counts[k]})"
+        for k in np.flatnonzero(counts < MIN_CLASS_ROWS).tolist()
+    ]
     if rare:
         yield CheckResult(
             f"There are fewer than {MIN_CLASS_ROWS} rows of {join_words(rare)}.",

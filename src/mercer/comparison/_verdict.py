@@ -15,6 +15,7 @@ from mercer.comparison._entry import MAX_EXPORT_TERMS
 from mercer.comparison._leaderboard import VERDICT_ROUNDING, compare_with_best
 from mercer.comparison._paired import SIGNIFICANCE_LEVEL, Difference, holm, overlap_of
 from mercer.comparison._score_tests import baseline_differences, score_difference
+from mercer.comparison.next_steps import list_doubtful_columns
 from mercer.comparison.pairs import uses_products
 from mercer.decision.reliability import CALIBRATION_ADVICE
 from mercer.report.wording import add_unit, format_plain, join_words
@@ -47,9 +48,10 @@ RULE = (
     f"difference, and of those that give up at most {TRIFLING_GAIN_SHARE:.0%} in any case, sums over columns, which "
     "are explained exactly, then those that can be exported, then those whose export has at most "
     f"{MAX_EXPORT_TERMS:,} terms, then those at most {MAX_SIZE_RATIO:g} times as large as the smallest; of these the "
-    "best by score. A model with impossible predictions, such as counts below 0, is recommended only where no model "
+    "best by score. A model with impossible predictions, such as amounts below 0, is recommended only where no model "
     f"without them is within chance and each gives up more than {MAX_GAIN_SHARE:.0%} of the gain; if they are more "
-    f"than {MAX_IMPOSSIBLE_SHARE:.0%} of the held-out rows, more than a third of the gain."
+    f"than {MAX_IMPOSSIBLE_SHARE:.0%} of the held-out rows, more than a third of the gain; and of counts only where no "
+    "model without them beats the baseline beyond chance."
 )
 
 
@@ -116,17 +118,18 @@ def make_verdict(comparison: Comparison) -> Verdict:
         sentence = _explain_no_models(comparison, baseline)
         return Verdict(None, None, None, within_chance=(), problems=problems, sentences=(sentence,), **shared)
     top = models[0]
-    within = find_within_chance(comparison, metric)
-    equal = tuple(within)
+    equal = find_within_chance(comparison, metric, models)
     tests = compare_with_best(comparison) if comparison.done[0] is top else {}
-    if not hasattr(comparison.task, "labels"):
-        within = (
-            drop_impossible(within)
-            or drop_impossible(_find_near(comparison, metric, _margin(comparison, top)))
-            or within
-        )
     gains = {} if baseline is None else baseline_differences(models, baseline, metric, overlap_of(comparison.splits))
-    able = [entry for entry in within if _beats_baseline(comparison, entry, baseline, gains)]
+    better = [entry for entry in models if _beats_baseline(comparison, entry, baseline, gains)]
+    near: list[Entry] = []
+    groups = [equal]
+    if not hasattr(comparison.task, "labels"):
+        near = drop_impossible(_find_near(comparison, metric, _margin(comparison, top)))
+        possible = find_within_chance(comparison, metric, drop_impossible(better))
+        groups = [drop_impossible(equal), near, *([possible] if comparison.task.name == "counts" else []), equal]
+    within = next((group for group in groups if any(entry in better for entry in group)), equal)
+    able = [entry for entry in within if entry in better]
     best = find_simplest(able) if able and math.isfinite(top.mean(metric.name)) else None
     deciding = _find_deciding_classifiers(comparison, models, baseline) if best is None else []
     if deciding:
@@ -151,7 +154,7 @@ def make_verdict(comparison: Comparison) -> Verdict:
                 has_errors=any(problem.severity == "error" for problem in problems),
             )
             if best in equal or best is top or deciding
-            else _explain_possible_choice(comparison, metric, best, top),
+            else _explain_possible_choice(comparison, metric, best, top, is_near=best in near),
             *_describe_doubts(comparison, metric, best, baseline),
             *_describe_limits(comparison, metric, best),
         ]
@@ -185,16 +188,14 @@ def _find_deciding_classifiers(comparison: Comparison, models: list[Entry], base
     return [entry for entry in better if not _difference(comparison, metric, better[0], entry).p < SIGNIFICANCE_LEVEL]
 
 
-def find_within_chance(comparison: Comparison, metric: Metric | None = None) -> list[Entry]:
-    """Return the models that may be as good as the one with the best score, which comes first; without baselines.
+def find_within_chance(comparison: Comparison, metric: Metric, models: list[Entry]) -> list[Entry]:
+    """Return those of the models, which are sorted by score, that may be as good as the first; it comes first.
 
     They are not worse beyond chance, lie within the interval of the best score, and give up at most the share
     `MAX_GAIN_SHARE` of its gain over the baseline, or one standard error: with few rows, a difference that is not
     significant is not enough to recommend a model. With many rows even negligible differences are significant, so that
     models that give up at most the share `TRIFLING_GAIN_SHARE` are included as well.
     """
-    models = [entry for entry in comparison.done if entry.kind != "baseline"]
-    metric = metric or _first_measure(comparison, models)
     if not models:
         return []
     top, *others = models
@@ -304,15 +305,14 @@ def _explain_no_models(comparison: Comparison, baseline: Entry | None) -> str:
 
 def _warn_of_leaks(problems: Sequence[Finding]) -> list[str]:
     """Return a warning about columns that leak the target, with the command that leaves them out."""
-    columns = list(
-        dict.fromkeys(name for problem in problems if problem.severity == "error" for name in problem.columns)
-    )
-    if not columns:
+    if not (columns := list_doubtful_columns(problems)):
         return []
-    again = " ".join(f"--drop {shlex.quote(name)}" for name in columns[:MAX_NAMED_MODELS])
+    again = f"with {' '.join(f'--drop {shlex.quote(name)}' for name in columns)}"
+    if len(columns) > MAX_NAMED_MODELS:
+        again = "without them (--drop COLUMN for each)"
     which = join_words([f"{name!r}" for name in columns], MAX_NAMED_MODELS)
     known = f"{which} {'are' if len(columns) > 1 else 'is'} known when predictions are made"
-    return [f"The scores below count only if {known}; if not, compare again with {again}."]
+    return [f"The scores below count only if {known}; if not, compare again {again}."]
 
 
 def _recommend(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> str:
@@ -393,6 +393,8 @@ def _explain_choice(
                 f"{which} {group} that beats the baseline beyond chance; {top.name}, which has the best score "
                 f"{scores}, does not."
             )
+        if top.impossible and not best.impossible:
+            return f"{which} {group}. {top.name} has the best score {scores}, but {_count_impossible(top)}."
         if group != WITHIN_CHANCE:
             return f"{which} {group}: {_merits(best, top)}. {top.name} has the best score {scores}."
         return f"{which} {group}, which {top.name} has {scores}: {_merits(best, top)}."
@@ -420,21 +422,25 @@ def _explain_choice(
     )
 
 
-def _explain_possible_choice(comparison: Comparison, metric: Metric, best: Entry, top: Entry) -> str:
+def _explain_possible_choice(comparison: Comparison, metric: Metric, best: Entry, top: Entry, *, is_near: bool) -> str:
     """Return why a model that is not within chance of the best score is recommended."""
     figures = format_apart(top.mean(metric.name), best.mean(metric.name), unit_of(comparison, metric))
-    return (
-        f"{top.name} has the best score ({metric.heading} {figures}), but its prediction is impossible for "
-        f"{top.impossible:,} of the held-out rows; of the models near it this is the simplest, and all of its "
-        "predictions are possible."
+    which = (
+        "of the models near it this is the simplest, and all of its predictions are possible"
+        if is_near
+        else "this is the simplest of the models within chance of the best score among those whose predictions are all "
+        "possible"
     )
+    return f"{top.name} has the best score ({metric.heading} {figures}), but {_count_impossible(top)}; {which}."
+
+
+def _count_impossible(entry: Entry) -> str:
+    return f"its prediction is impossible for {entry.impossible:,} of the held-out rows"
 
 
 def _merits(best: Entry, top: Entry) -> str:
     """Return in which respects a model is simpler than the one with the best score."""
     merits = []
-    if top.impossible and not best.impossible:
-        merits.append("all of its predictions are possible")
     if best.additive and not top.additive:
         merits.append("its predictions are explained exactly")
     if best.obstacle is None and top.obstacle is not None:
@@ -482,7 +488,7 @@ def _describe_limits(comparison: Comparison, metric: Metric, best: Entry) -> lis
             else f"{other.name}, the best model without such predictions, has {metric.heading} "
             f"{format_score(comparison, metric, other.mean(metric.name))}"
         )
-        limits.append(f"Its prediction is impossible for {best.impossible:,} of the held-out rows; {why}.")
+        limits.append(f"{_count_impossible(best).capitalize()}; {why}.")
     return limits
 
 

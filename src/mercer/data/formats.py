@@ -228,14 +228,22 @@ def _detect_number(words: list[str], decimal: str | None, marks: list[str], *, p
     if not fits or not (marked or units or plain) or (not marked and any(_is_code(each.digits) for each in fitting)):
         return None
     mark, unit = fits[0], next(iter(units), "")
+    if (
+        len(fits) > 1
+        and unit not in {"", "%"} | POINTED
+        and any(re.match(r"\d{2,3}\.", each.digits) for each in fitting)
+    ):
+        mark = ","  # € 12.345: a price has no three decimals
     grouped = any(any(each in digits for each in _groups(mark)) for digits in (each.digits for each in fitting))
-    # all have three digits after a comma; if some have no comma, or the unit is the dollar, these are thousands
-    ambiguous = len(fits) > 1 and unit not in POINTED and all("," in each.digits for each in fitting)
+    # all have three digits after the mark; if some have no mark, or the unit is the dollar, these are thousands
+    other = "." if mark == "," else ","
+    ambiguous = len(fits) > 1 and unit not in POINTED and all(other in each.digits for each in fitting)
     remarks = [f"unit {unit}"] if unit else []
     if mark == "," and any("," in each.digits for each in fitting):
         remarks.append(DECIMAL_MARKS[","])
     if grouped:
-        remarks.append("separators between thousands" + (" (--decimal , if they are decimal commas)" * ambiguous))
+        doubt = f" (--decimal {other} if they are {DECIMAL_MARKS[other]}s)" if ambiguous else ""
+        remarks.append(f"separators between thousands{doubt}")
     return DetectedFormat(NumberFormat(mark, unit, _note(remarks, marks)), ambiguous)
 
 

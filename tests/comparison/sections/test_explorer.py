@@ -53,6 +53,17 @@ def test_every_column_of_a_wide_table_has_a_value_and_sums_are_complete() -> Non
     np.testing.assert_allclose(sums, np.log(proba[:, 1] / proba[:, 0]), atol=1e-8)
 
 
+def test_of_many_classes_those_that_are_predicted_most_are_explained() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat(list("abcdefgh"), [5, 5, 5, 5, 5, 5, 40, 80])
+    X = pd.DataFrame({"x": np.unique(y, return_inverse=True)[1] + 0.3 * rng.normal(size=len(y))})
+    found = compare(X, y, models={"lines": linear(LogisticRegression())}, cv=3, task="classification")
+    (rows,) = blocks(section(page(found), "rows"), RowTable)
+    classes = [told.of.split()[3] for told in rows.models]
+    assert classes[:2] == ["h", "g"]
+    assert len(classes) == 6
+
+
 def test_a_kernel_machine_is_explained_with_its_error() -> None:
     rng = np.random.default_rng(1)
     X = pd.DataFrame({f"c{j}": rng.normal(size=80) for j in range(14)})

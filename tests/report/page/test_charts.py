@@ -143,8 +143,8 @@ def test_long_names_at_an_axis_wrap() -> None:
     assert " ".join(each.text or "" for each in tick.iter() if each.tag.endswith("tspan")) == name
 
 
-def test_names_too_long_for_three_lines_are_cut_with_the_full_name_as_tooltip() -> None:
-    name = "a_very_long_name_" * 6
+def test_names_too_long_for_four_lines_are_cut_with_the_full_name_as_tooltip() -> None:
+    name = "a_very_long_name_" * 8
     figure = drawn(Bars("a", (name, "b"), [1, 2]))
     (tick,) = [tick for tick in of_class(figure, "tick") if tick.find("title") is not None]
     assert tick.findtext("title") == name

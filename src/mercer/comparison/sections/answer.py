@@ -14,6 +14,7 @@ from mercer.comparison._leaderboard import VERDICT_ROUNDING, heading_of
 from mercer.comparison._verdict import Verdict, format_score
 from mercer.comparison._view import View
 from mercer.comparison.checks import ASSUMPTION_CHECKS
+from mercer.comparison.next_steps import steps_to_compare_again
 from mercer.comparison.sections.findings import NOTE_LEVELS
 from mercer.explanation.column_drivers import Driver, common_output
 from mercer.export import obstacle
@@ -29,17 +30,6 @@ MAX_FIRST_PROBLEMS = 3
 MAX_NAMED_CHECKS = 4
 #: file name for a model that is not saved yet
 MODEL_FILE = "best.mercer"
-#: first step if columns contain the target
-DROP_LEAKS = "Compare again without what gives the target away"
-
-#: repeats of the splits that show smaller differences
-MORE_REPEATS = 5
-#: shortest time limit in seconds that is suggested if models were not finished
-MIN_LONGER_SECONDS = 60
-#: first step if models were not finished
-LONGER = "Compare again with more time"
-#: first step if no model beats the baseline beyond chance
-REPEAT = "Compare again with repeated splits, which show smaller differences"
 
 
 def answer(view: View, made: Mapping[str, Section | None]) -> FirstScreen:
@@ -205,34 +195,12 @@ def _warnings(verdict: Verdict, checks: Section | None) -> str:
 
 def _next_steps(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
     """Return commands if the comparison was a command, otherwise Python code."""
-    best = verdict.best
+    best, again = verdict.best, steps_to_compare_again(view.comparison, verdict)
     if best is None:
-        return _steps_without_model(view, verdict)
-    doubtful = list(
-        dict.fromkeys(name for problem in verdict.problems if problem.severity == "error" for name in problem.columns)
-    )
-    settings = view.comparison.settings
-    command = settings.get("command")
+        return again
+    command = view.comparison.settings.get("command")
     dialect = _dialect(view, best)
-    return _command_steps(str(command), dialect, doubtful) if command else _python_steps(dialect, doubtful)
-
-
-def _steps_without_model(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
-    """Return how to compare again if no model is recommended: with more time, or more repeats of the splits."""
-    comparison, settings = view.comparison, view.comparison.settings
-    if verdict.baseline is None or (verdict.top is None and not comparison.unfinished):
-        return ()
-    if comparison.unfinished:
-        name, value, why = "time_limit", max(MIN_LONGER_SECONDS, math.ceil(4 * comparison.seconds)), LONGER
-    elif settings.get("splits") != "forward in time" and settings.get("repeats", 1) < MORE_REPEATS:
-        name, value, why = "repeats", MORE_REPEATS, REPEAT
-    else:
-        return ()
-    if (command := settings.get("command")) is None:
-        return (NextStep(why, f"mercer.compare(X, y, {name}={value})"),)
-    option = f"--{name.replace('_', '-')}"
-    others = re.sub(rf" {option}[ =]\S+", "", str(command))
-    return (NextStep(why, f"{others} {option} {value}"),)
+    return _command_steps(str(command), dialect, again) if command else _python_steps(dialect, again)
 
 
 def _dialect(view: View, best: Entry) -> str | None:
@@ -247,21 +215,18 @@ def _dialect(view: View, best: Entry) -> str | None:
     return None if best.long_export and obstacle(model) else least_dialect(model)
 
 
-def _command_steps(command: str, dialect: str | None, doubtful: list[str]) -> tuple[NextStep, ...]:
+def _command_steps(command: str, dialect: str | None, again: tuple[NextStep, ...]) -> tuple[NextStep, ...]:
     words = shlex.split(command)
     saved = next((words[place + 1] for place, word in enumerate(words[:-1]) if word == "--save"), None)
     model = shlex.quote(saved or MODEL_FILE)
-    steps = []
-    if doubtful:
-        again = " ".join(f"--drop {shlex.quote(name)}" for name in doubtful)
-        steps.append(NextStep(DROP_LEAKS, command.replace(" compare ", f" compare {again} ", 1)))
+    steps = [*again]
     if not saved:
         steps.append(NextStep("Save the model, fitted to all rows", f"{command} --save {model}"))
     steps += [
         NextStep("Predict new rows", f"mercer predict {model} new.csv -o predicted.csv"),
         NextStep("Explain a prediction", f"mercer explain {model} 0 --data new.csv"),
     ]
-    if doubtful:  # the model should not be passed on yet
+    if again:  # the model should not be passed on yet
         return tuple(steps)
     steps += [
         NextStep("Read the model card", f"mercer describe {model}"),
@@ -274,9 +239,9 @@ def _command_steps(command: str, dialect: str | None, doubtful: list[str]) -> tu
     return tuple(steps)
 
 
-def _python_steps(dialect: str | None, doubtful: list[str]) -> tuple[NextStep, ...]:
-    steps = [NextStep(DROP_LEAKS, f"mercer.compare(X.drop(columns={doubtful!r}), y)")] if doubtful else []
-    steps += [
+def _python_steps(dialect: str | None, again: tuple[NextStep, ...]) -> tuple[NextStep, ...]:
+    steps = [
+        *again,
         NextStep("Save the model, fitted to all rows, with its card", f'mercer.save(comparison, "{MODEL_FILE}")'),
         NextStep("Predict new rows", "comparison.best_.predict(X_new)"),
         NextStep("Explain predictions", "mercer.explain_rows(comparison.best_, X_new)"),

@@ -169,7 +169,7 @@ def _make_evidence(view: View, entry: Entry, explanation: Explanation, rows: Arr
     kept = _choose_features(explanation)
     features = [explanation.names[j] for j in kept] + ([OTHER_FEATURES] if len(kept) < len(explanation.names) else [])
     evidence = []
-    for k, output in enumerate(explanation.outputs[:MAX_EXPLORED_CLASSES]):
+    for k in _choose_outputs(explanation):
         added = explanation.contributions[:, :, k]
         few = added[:, kept]
         if len(features) > len(kept):
@@ -177,7 +177,7 @@ def _make_evidence(view: View, entry: Entry, explanation: Explanation, rows: Arr
         evidence.append(
             EvidenceRecord(
                 entry.name,
-                describe_sum(view, explanation, output),
+                describe_sum(view, explanation, explanation.outputs[k]),
                 float(explanation.base[k]),
                 few,
                 predicted,
@@ -187,6 +187,16 @@ def _make_evidence(view: View, entry: Entry, explanation: Explanation, rows: Arr
             )
         )
     return evidence
+
+
+def _choose_outputs(explanation: Explanation) -> list[int]:
+    """Choose all classes; of many, those that are highest for most rows, which come first."""
+    n_outputs = len(explanation.outputs)
+    if n_outputs <= MAX_EXPLORED_CLASSES:
+        return list(range(n_outputs))
+    times = np.bincount(explanation.totals.argmax(axis=1), minlength=n_outputs)
+    order: list[int] = np.argsort(-times, kind="stable").tolist()
+    return order[:MAX_EXPLORED_CLASSES]
 
 
 def _choose_features(explanation: Explanation) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.comparison._leaderboard import heading_of, list_entries, marked_name
+from mercer.comparison._leaderboard import VERDICT_ROUNDING, heading_of, list_entries, marked_name
 from mercer.comparison._verdict import describe_details
 from mercer.comparison._view import View
 from mercer.report import Axis, Bars, Chart, Note, Section
@@ -49,7 +49,9 @@ def _chart(view: View) -> Chart:
     models = [entry for entry in list_entries(comparison) if not entry.failed]
     entries = [entry for entry in models if np.isfinite(entry.scores[metric.name]).all()][:MAX_LEADER_BARS]
     intervals = [comparison.interval(entry.name) for entry in entries]
-    mean, low, high = np.array(intervals).reshape(-1, 3).T
+    values = np.array(intervals).reshape(-1, 3)
+    rounding = VERDICT_ROUNDING * np.abs(values[:, 0]).max(initial=0)
+    mean, low, high = np.where(np.abs(values) < rounding, 0.0, values).T  # as in the table
     better = "Higher is better." if metric.larger_is_better else "Lower is better."
     bars = Bars(metric.heading, [marked_name(entry) for entry in entries], mean, low=low, high=high)
     heading = metric.heading[:1].upper() + metric.heading[1:]

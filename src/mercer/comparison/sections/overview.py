@@ -15,6 +15,8 @@ from mercer.data.schema import Column
 from mercer.report import Axis, Bars, Chart, Field, Grid, Line, Note, Section
 from mercer.report.wording import format_count, format_number, format_share, shorten
 
+#: classes in the chart of the target
+MAX_CLASS_BARS = 20
 #: columns with a histogram
 MAX_HISTOGRAMS = 12
 #: columns in the table
@@ -61,10 +63,11 @@ def _target_chart(view: View) -> Chart:
     if view.classification:
         counts = np.bincount(truth, minlength=len(view.labels))
         ordered = view.comparison.task.name == "ordered"
-        order = np.arange(len(counts))[:30] if ordered else np.argsort(-counts, kind="stable")[:30]
+        order = (np.arange(len(counts)) if ordered else np.argsort(-counts, kind="stable"))[:MAX_CLASS_BARS]
         bars = Bars("rows", [view.labels[k] for k in order.tolist()], counts[order])
-        more = f" The {len(order)} most frequent of {len(counts)}." if len(counts) > len(order) else ""
-        return Chart("Rows of each class", Axis("rows", form=",.0f"), Axis("class"), (bars,), more.strip())
+        which = "lowest" if ordered else "most frequent"
+        more = f"The {len(order)} {which} of {len(counts):,}." if len(counts) > len(order) else ""
+        return Chart("Rows of each class", Axis("rows", form=",.0f"), Axis("class"), (bars,), more)
     unit = f" ({view.comparison.unit})" if view.comparison.unit else ""
     return replace(_histogram(f"{view.comparison.target or 'target'}{unit}", truth.astype(float)), title="The target")
 

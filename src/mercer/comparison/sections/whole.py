@@ -28,6 +28,7 @@ from mercer.comparison.sections.regions import regions
 from mercer.comparison.sections.reproduction import reproduction
 from mercer.comparison.time_limit import Budget, OutOfTime
 from mercer.report import FirstScreen, Note, Page, Section
+from mercer.report.wording import join_words
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
@@ -113,7 +114,7 @@ def page(
         return 1 + fitting_sections.index(write) if write in fitting_sections else 0
 
     made: dict[str, Section | None] = {}
-    left_out: list[Note] = []
+    left_out: dict[str, list[str]] = {}
     first: FirstScreen | None = None
     for number, write in enumerate(sorted(sections, key=turn)):
         name = write.__name__
@@ -121,9 +122,10 @@ def page(
         try:
             made[name] = _make_section(view, write)
         except OutOfTime as reason:
-            left_out.append(Note(f"{LABELS.get(name, name)}: not made, because {view.budget.ended} ({reason})."))
+            why = f"not made, because {view.budget.ended} ({reason})."
+            left_out.setdefault(why, []).append(LABELS.get(name, name))
         except Exception as failure:
-            left_out.append(Note(f"{LABELS.get(name, name)}: {type(failure).__name__}: {failure}"))
+            left_out.setdefault(f"{type(failure).__name__}: {failure}", []).append(LABELS.get(name, name))
         if write is findings:  # it needs the checks, and must be made before the sections that take long
             first = _make_first_screen(view, made, left_out)
     report("page", steps - 1, steps, "writing")
@@ -131,18 +133,21 @@ def page(
     in_order = (made.get(write.__name__) for write in sections)
     complete = [section for section in in_order if section is not None and section.blocks]
     if left_out:
-        complete.append(Section("left-out", "What is not on this page", tuple(left_out), "These parts were not made."))
+        notes = tuple(Note(f"{join_words(names, len(names))}: {why}") for why, names in left_out.items())
+        complete.append(Section("left-out", "What is not on this page", notes, "These parts were not made."))
     return Page(title(view), comparison.title, tuple(complete), _footer(comparison), first)
 
 
-def _make_first_screen(view: View, made: dict[str, Section | None], left_out: list[Note]) -> FirstScreen | None:
+def _make_first_screen(
+    view: View, made: dict[str, Section | None], left_out: dict[str, list[str]]
+) -> FirstScreen | None:
     """Make the first screen; a failure is listed with the sections that were left out."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about fits that the comparison has reported
             return answer(view, made)
     except Exception as failure:
-        left_out.append(Note(f"answer: {type(failure).__name__}: {failure}"))
+        left_out.setdefault(f"{type(failure).__name__}: {failure}", []).append("answer")
         return None
 
 

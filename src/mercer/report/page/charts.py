@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from mercer.report.markup import Markup, fmt, inline, join_markup, json_script, tag
+from mercer.report.markup import Markup, escape_text, fmt, inline, join_markup, json_script, tag
 from mercer.report.page.bars import draw_bars
 from mercer.report.page.cells import draw_cells, legend_of_shades
 from mercer.report.page.limits import PageLimits
 from mercer.report.page.marks import Drawn, colour, draw_line, draw_points
 from mercer.report.page.numbers import write_number
 from mercer.report.page.plot import Plot, axes_svg, lay_out
+from mercer.report.page.tables import add_break_points
 from mercer.report.records import Bars, Chart, Heat, Line, Mark
 
 
@@ -23,7 +24,7 @@ class _Canvas(NamedTuple):
 
 def chart_html(chart: Chart, key: str, limits: PageLimits) -> Markup:
     """Return a chart as a figure; `key` makes its ids unique."""
-    title = tag("h3", chart.title) if chart.title else Markup()
+    title = tag("h3", add_break_points(escape_text(chart.title))) if chart.title else Markup()
     caption = tag("figcaption", inline(chart.caption)) if chart.caption else Markup()
     if not any(map(_visible, chart.marks)):
         message = tag("p", "There is nothing to draw: no value is finite.", class_="nothing")

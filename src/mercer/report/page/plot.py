@@ -21,11 +21,11 @@ SMALL_CHART_WIDTH = 320.0
 #: size of letters, which is right for a phone
 FONT_SIZE = 14.0
 #: characters in a line of a label
-_MAX_CHARACTERS = 26
+_MAX_CHARACTERS = 28
 #: points where labels may be broken, the preferred ones first
-_BREAKS = re.compile(r"[(\[]| +"), re.compile(r"[_=:/,-]|(?<=[a-z])(?=[A-Z])")
+_BREAKS = re.compile(r" +"), re.compile(r"[(\[]"), re.compile(r"[_=:/,-]|(?<=[a-z])(?=[A-Z])")
 #: lines of a label
-_MAX_LINES = 3
+_MAX_LINES = 4
 #: height of a line of a label
 _LINE_HEIGHT = 13.0
 #: approximate width of a letter, because the font is unknown here
@@ -151,16 +151,19 @@ def truncate(words: str, most: int = _MAX_CHARACTERS) -> str:
 
 
 def wrap_label(words: str) -> list[str]:
-    """Return a label in up to three lines; the last one is truncated if necessary.
+    """Return a label in up to four lines; the last one is truncated if necessary.
 
     Examples
     --------
     >>> wrap_label("kernelize(LogisticRegression(C=10), RBF(gamma=0.17))")
     ['kernelize(', 'LogisticRegression(C=10),', 'RBF(gamma=0.17))']
+    >>> wrap_label("GLM(family='gamma', kernel=RBF(gamma=0.053), link='log', penalty=L2(0.1))")
+    ["GLM(family='gamma',", 'kernel=RBF(gamma=0.053),', "link='log', penalty=L2(0.1))"]
     """
     lines: list[str] = []
     while len(words) > _MAX_CHARACTERS and len(lines) < _MAX_LINES - 1:
-        places = [[match.end() for match in rule.finditer(words, 0, _MAX_CHARACTERS + 1)] for rule in _BREAKS]
+        ends = ([found.end() for found in rule.finditer(words, 0, _MAX_CHARACTERS + 1)] for rule in _BREAKS)
+        places = [[end for end in each if len(words[:end].rstrip()) <= _MAX_CHARACTERS] for each in ends]
         place = next((each[-1] for each in places if each and each[-1] > _MAX_CHARACTERS // 4), _MAX_CHARACTERS)
         lines.append(words[:place].rstrip())
         words = words[place:]
