@@ -1,4 +1,4 @@
-"""Matrix matrices: the columns of a linear predictor, with the products X w, Xᵀ r and Xᵀ diag(h) X."""
+"""Design matrices: the columns of a linear predictor, with the products X w, Xᵀ r and Xᵀ diag(h) X."""
 
 from __future__ import annotations
 
