@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -192,6 +193,13 @@ class View:
             else:
                 self._drivers[entry.name] = []
         return self._drivers[entry.name]
+
+    def drivers_in_time(self, entry: Entry) -> list[Driver]:
+        """Return the drivers; none if there is no time to compute them, or if the model cannot be explained."""
+        if entry.name not in self._drivers:
+            with suppress(Exception), self.budget.cutting():
+                self.drivers(entry)
+        return self._drivers.get(entry.name, [])
 
     def rows_for(self, entry: Entry, rows: Array | None = None) -> Any:
         """Return rows of the table (by default the sampled ones) in the form that the entry's model gets."""

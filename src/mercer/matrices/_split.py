@@ -1,4 +1,4 @@
-"""Matrix of dense, sparse and categorical parts and an intercept."""
+"""Design matrix of dense, sparse and categorical parts and an intercept."""
 
 from __future__ import annotations
 

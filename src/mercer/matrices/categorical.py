@@ -1,4 +1,4 @@
-"""Matrix of categorical columns: one-hot columns that are never formed."""
+"""Design matrix of categorical columns: one-hot columns that are never formed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix of a dense matrix."""
+"""Design matrix of dense rows."""
 
 from __future__ import annotations
 

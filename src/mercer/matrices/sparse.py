@@ -1,4 +1,4 @@
-"""Matrix of a sparse matrix."""
+"""Design matrix of sparse rows."""
 
 from __future__ import annotations
 

@@ -89,6 +89,8 @@ def test_sections_that_are_not_made_in_time_are_named(iris: Comparison, clock: l
     assert begun == ["quick", "slow", "fits"]
     assert [each.id for each in made.sections] == ["fits", "quick", "slow", "leaderboard", "left-out"]
     assert made.sections[-1].blocks == (Note("late: not made, because the time limit was reached (not begun)."),)
+    assert made.answer is not None
+    assert len(made.answer.influences) == 3  # computed before the sections
 
 
 def test_a_page_without_a_time_limit_names_its_limit_of_work(iris: Comparison, clock: list[float]) -> None:

@@ -139,12 +139,7 @@ def _chart(view: View, verdict: Verdict) -> Chart | None:
 
 def _find_influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], str]:
     """Return the columns with the largest effects on the predictions of a model, and the method."""
-    try:
-        with view.budget.cutting():
-            drivers = view.drivers(entry)[:MAX_FIRST_DRIVERS]
-    except Exception:  # the time limit, or a model that cannot be explained: drivers are optional
-        return (), ""
-    if not drivers:
+    if not (drivers := view.drivers_in_time(entry)[:MAX_FIRST_DRIVERS]):
         return (), ""
     moved = common_output(drivers)
     how = f"By how far each column moves the {moved} from row to row, in {entry.name} fitted to all rows."

@@ -116,6 +116,7 @@ def page(
     made: dict[str, Section | None] = {}
     left_out: dict[str, list[str]] = {}
     first: FirstScreen | None = None
+    _find_drivers(view)
     for number, write in enumerate(sorted(sections, key=turn)):
         name = write.__name__
         report("page", number, steps, LABELS.get(name, name))
@@ -136,6 +137,17 @@ def page(
         notes = tuple(Note(f"{join_words(names, len(names))}: {why}") for why, names in left_out.items())
         complete.append(Section("left-out", "What is not on this page", notes, "These parts were not made."))
     return Page(title(view), comparison.title, tuple(complete), _footer(comparison), first)
+
+
+def _find_drivers(view: View) -> None:
+    """Compute the drivers of the first screen, so that it does not lack them because other sections took the time."""
+    verdict = view.comparison.verdict()
+    shown = verdict.best or verdict.top
+    if shown is None:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about fits that the comparison has reported
+        view.drivers_in_time(shown)
 
 
 def _make_first_screen(
