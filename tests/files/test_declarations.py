@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyRegressor
 from sklearn.model_selection import GroupKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, Normalizer, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, Normalizer, OneHotEncoder, OrdinalEncoder, RobustScaler, StandardScaler
 
 import mercer
 from mercer import decision, density, families, kernels
@@ -370,6 +370,8 @@ def test_smoothers_without_a_bandwidth_are_rejected(model: Any, tmp_path: Path) 
         (mercer.TableFeatures(), "TableFeatures", "_treatments", {"dict": [[], []]}),
         (mercer.CategoryFeatures(), "CategoryFeatures", "_names", 1),
         (mercer.CategoryFeatures(hashed=8), "HashedLevels", "buckets", 2**62),
+        (OrdinalEncoder(), "OrdinalEncoder", "dtype", False),
+        (StandardScaler().set_output(transform="pandas"), "StandardScaler", "_sklearn_output_config", 0),
     ],
 )
 def test_attributes_of_another_type_are_rejected(model: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ _PARTS = sequence(".", each_of(part_of(str), _STEP, ANYTHING))
 _COLUMN = optional(floats("d"))
 _RANDOM = optional(either(whole(0), part_of(np.random.RandomState)))
 _SHARE = optional(either(whole(1), real(0, 1)))
+_DTYPE = either(part_of(type), one_of("float64", "float32", "int64", "int32", "object"))
 _FOLDS: dict[str, Check] = {"n_splits": whole(2), "shuffle": part_of(bool), "random_state": _RANDOM}
 _DRAWS: dict[str, Check] = {
     "n_splits": whole(1),
@@ -91,8 +92,9 @@ STORED_FIELDS: dict[str, dict[str, Check]] = {
     "sklearn.preprocessing.OneHotEncoder": {
         "categories_": sequence("d", values("_c")),
         "_n_features_outs": sequence("d", whole(0)),
+        "dtype": _DTYPE,
     },
-    "sklearn.preprocessing.OrdinalEncoder": {"categories_": sequence("d", values("_c"))},
+    "sklearn.preprocessing.OrdinalEncoder": {"categories_": sequence("d", values("_c")), "dtype": _DTYPE},
     "sklearn.preprocessing.RobustScaler": {"center_": _COLUMN, "scale_": _COLUMN},
     "sklearn.preprocessing.StandardScaler": {
         "mean_": _COLUMN,

@@ -21,6 +21,10 @@ from mercer._stored import (
     declaration_of,
     either,
     length,
+    mapping,
+    one_of,
+    optional,
+    part_of,
     sequence,
     values,
 )
@@ -32,6 +36,7 @@ ESTIMATOR: dict[str, Check] = {
     "n_features_in_": length("d"),
     "feature_names_in_": values("d"),
     "classes_": either(values("k"), sequence(".", values("_k"))),
+    "_sklearn_output_config": mapping(part_of(str), optional(one_of("default", "pandas", "polars"))),
 }
 #: maximum columns of an estimator without a part of that size: names for more would take minutes and all memory
 MAX_BARE_COLUMNS = 1 << 24

@@ -1,4 +1,4 @@
-"""Design matrix of a tensor of torch: vectors of rows stay on the device, vectors of columns are arrays in main memory."""
+"""Design matrix of a torch tensor: vectors of rows stay on the device, those of columns are arrays in main memory."""
 
 from __future__ import annotations
 

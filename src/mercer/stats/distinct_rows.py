@@ -13,7 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from mercer._stored import reals, stored
+from mercer._stored import reals, stored, whole
 from mercer._typing import Array
 
 #: constants of SplitMix64, a bijection of 64 bits that behaves like a random number generator
@@ -22,7 +22,7 @@ FIRST_MIX = np.uint64(0xBF58476D1CE4E5B9)
 SECOND_MIX = np.uint64(0x94D049BB133111EB)
 
 
-@stored(rows=reals("nd"), weight=reals("n"), hashes=reals("n"))
+@stored(most=whole(1), rows=reals("nd"), weight=reals("n"), hashes=reals("n"))
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
     """At most `most` distinct rows, in the order of their hashes, and the weight of each among all rows.
