@@ -33,7 +33,7 @@ def test_a_row_that_does_not_fit_is_an_error():
     def work(some):
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB.\nmore")
 
-    with pytest.raises(DeviceMemoryError, match=r"single row .*9 GiB.*Free what else") as error:
+    with pytest.raises(DeviceMemoryError, match=r"single row .*9 GiB.*Free memory there") as error:
         in_chunks(4, 2, work)
     assert isinstance(error.value, MemoryError)
 

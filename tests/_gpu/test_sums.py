@@ -126,7 +126,7 @@ def test_smaller_tiles_where_memory_is_short_then_an_error():
         np.testing.assert_allclose(
             TensorKernelSums(TensorProfile("gaussian"), X).matvec(X[:, 0]).cpu(), expected.cpu(), rtol=1e-9, atol=1e-9
         )
-        with pytest.raises(DeviceMemoryError, match=r"a kernel matrix of 20,000 × 20,000.*Free what else"):
+        with pytest.raises(DeviceMemoryError, match=r"a kernel matrix of 20,000 × 20,000.*Free memory there"):
             TensorGram(RBF(), X).matrix()
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)

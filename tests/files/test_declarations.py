@@ -394,7 +394,7 @@ def test_attributes_of_another_type_are_rejected(model: Any, owner: str, part: s
 )
 def test_arrays_of_wrong_shapes_are_rejected(model: Any, owner: str, part: str, values: Any, tmp_path: Path) -> None:
     octets = octets_of(model.fit(line().X, line().y), tmp_path)
-    with pytest.raises(ModelFileError, match=f"a {owner.removeprefix('Matrix')} (has the wrong|in it contradicts)"):
+    with pytest.raises(ModelFileError, match=f"a {owner.removeprefix('Design')} (has the wrong|in it contradicts)"):
         read(with_array(octets, owner, part, values), tmp_path)
 
 

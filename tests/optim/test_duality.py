@@ -103,5 +103,5 @@ def test_unpenalised_slopes_have_to_vanish(positive: bool) -> None:
 
 def test_a_penalty_stays_finite() -> None:
     """Infinity times a coefficient of 0 would be NaN."""
-    strong = GapPenalty(np.array([1e290]), np.array([1e290])).matvec(1e150)
+    strong = GapPenalty(np.array([1e290]), np.array([1e290])).times(1e150)
     assert strong.value(np.zeros(1)) == 0.0

@@ -92,7 +92,8 @@ def find_dependence(observations: Observations, strengths: Strengths) -> Depende
     if free.sum() <= intercept or len(free) > MOST_COLUMNS_OF_DEPENDENCE:
         return None
     if not observations.streamed:
-        counted = np.arange(len(observations)) if observations.weight is None else np.flatnonzero(observations.weight)
+        weight = observations.vectors_in_memory().weight
+        counted = np.arange(len(observations)) if weight is None else np.flatnonzero(weight)
         if len(counted) < free.sum():
             return _null_space_of_rows(observations.design.take(counted).dense(), free)
     sample = observations.some(max(ROWS_OF_DEPENDENCE_SAMPLE, DEPENDENCE_SAMPLE_PER_COLUMN * len(free)))
