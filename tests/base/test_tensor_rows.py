@@ -344,7 +344,7 @@ def test_chunks_are_smaller_if_memory_is_short(make, data, monkeypatch):
     expected = make().fit(X, y)
     said = expected.predict_proba(X)
 
-    def with_room_for(rows: int) -> None:
+    def limit_rows(rows: int) -> None:
         def in_chunks(count: int, step: int, work: Any, what: str) -> None:
             def or_reject(some: slice) -> None:
                 if some.stop - some.start > rows:
@@ -356,11 +356,11 @@ def test_chunks_are_smaller_if_memory_is_short(make, data, monkeypatch):
         monkeypatch.setattr(generative, "in_chunks", in_chunks)
         monkeypatch.setattr(generative.device, "in_chunks", in_chunks)
 
-    with_room_for(60)
+    limit_rows(60)
     model = make().fit(X, y)
     assert_same_model(model, expected)
     torch.testing.assert_close(model.predict_proba(X), said, rtol=1e-9, atol=1e-9)
-    with_room_for(0)
+    limit_rows(0)
     with pytest.raises(DeviceMemoryError):
         model.fit(X, y)
     with pytest.raises(DeviceMemoryError):

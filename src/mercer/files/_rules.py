@@ -97,7 +97,7 @@ class KeyBudget:
         n = sum(type(key) not in SALTED for key in keys)
         if n > MAX_COLLISIONS:
             self._comparisons -= n**2
-            _refuse_equal_hashes(keys)
+            _check_equal_hashes(keys)
         if n <= MAX_COLLISIONS or self._comparisons >= 0:
             yield len(keys)
             return
@@ -118,7 +118,7 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
-def _refuse_equal_hashes(keys: Sequence[Any]) -> None:
+def _check_equal_hashes(keys: Sequence[Any]) -> None:
     """Raise an error if many different keys have the same hash."""
     hashes = np.fromiter(map(hash, keys), np.int64, len(keys))
     order = np.argsort(hashes, kind="stable")
