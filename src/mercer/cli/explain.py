@@ -31,7 +31,9 @@ def explain(
     data: Annotated[
         str | None,
         typer.Option(
-            metavar="DATA", help=f"The table of ROW; without ROW, columns are ranked over all its rows. {DATA_HELP}"
+            "--data",
+            metavar="DATA",
+            help=f"The table of ROW; without ROW, columns are ranked over all its rows. {DATA_HELP}",
         ),
     ] = None,
     most: Annotated[
