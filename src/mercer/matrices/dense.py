@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,11 +15,15 @@ from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.families.losses import NO_WEIGHTS
 from mercer.matrices import _dense_loops as loops
-from mercer.matrices._base import Matrix, Tile, symmetric
+from mercer.matrices.base import Matrix, Tile, symmetric
+from mercer.matrices.columns import DenseColumns
 from mercer.matrices.coordinates import Coordinates, positive_weight_rows
+from mercer.matrices.cross_products import WIDE_TILE_BYTES, CrossSums, sum_tiles
 
 #: bytes of a tile: the tile and its rows of X stay in the L2 cache while they are multiplied
 DENSE_TILE_BYTES = 3 << 18
+#: number of rows by which most columns that vary are recognised
+ROWS_OF_VARIATION_TEST = 8
 #: rows of a tile, at least: with fewer, adding up the Xᵀ diag(h) X costs more than the products
 MIN_DENSE_TILE_ROWS = 512
 
@@ -51,6 +55,14 @@ class DenseMatrix(Matrix):
         return len(self.X)
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float32 if self.X.dtype == np.float32 else np.float64)
+
+    @property
+    def is_block(self) -> bool:  # type: ignore[override]
+        return self.coordinates.is_plain and is_block(self.X)
+
+    @property
     def most_rows(self) -> int:
         return rows_per_block(self.n_columns)
 
@@ -59,6 +71,59 @@ class DenseMatrix(Matrix):
 
     def take(self, rows: Array) -> Self:
         return replace(self, X=self.X[rows])
+
+    def within(self, coordinates: Coordinates) -> Self:
+        return replace(self, coordinates=coordinates)
+
+    def centred(self) -> Self:
+        return self.within(replace(Coordinates.of(self.X, intercept=True), intercept=False))
+
+    def dense_rows(self, rows: slice | Array) -> Array:
+        return self.X[rows] if self.coordinates.is_plain else super().dense_rows(rows)
+
+    def triangle_blocks(self) -> list[slice]:
+        if self.n_columns >= MIN_COLUMNS_FOR_THREADS:  # large products use threads of BLAS
+            return [slice(0, self.n_rows)]
+        return super().triangle_blocks()
+
+    def cross_product_blocks(self) -> list[slice]:
+        return self.triangle_blocks()
+
+    def cross_products(self, Y: Array, weight: Array | None) -> CrossSums:
+        return sum_tiles(self, Y, weight)
+
+    def column_tiles(self, tile_bytes: int = WIDE_TILE_BYTES) -> Iterator[tuple[slice, Array]]:
+        if not self.coordinates.is_plain:
+            yield from super().column_tiles(tile_bytes)
+            return
+        for columns in self.column_blocks(tile_bytes):
+            yield columns, self.X[:, columns]
+
+    @property
+    def data(self) -> Array:
+        return self.X
+
+    def columns(self, centre: Array, scale: Array) -> DenseColumns:
+        return DenseColumns(self._floats, centre, scale)
+
+    def standardized_columns(self, weight: Array, *, centred: bool) -> tuple[DenseColumns, Array]:
+        return DenseColumns.standardise(self._floats, weight, centred=centred)
+
+    @property
+    def _floats(self) -> Array:
+        """X in a type for which loops over columns are compiled."""
+        return self.X if self.X.dtype in (np.float32, np.float64) else self.X.astype(np.float64)
+
+    def constant_columns(self, weight: Array | None) -> Array:
+        rows = np.arange(self.n_rows) if weight is None else np.flatnonzero(weight)
+        few = self.X[rows[:ROWS_OF_VARIATION_TEST]]
+        suspects = np.flatnonzero((few == few[0]).all(axis=0))
+        return np.array([j for j in suspects if (self.X[rows, j] == few[0, j]).all()], dtype=np.intp)
+
+    def is_finite(self) -> bool:
+        # the sum is read once, and is seldom infinite for finite values
+        with np.errstate(invalid="ignore", over="ignore"):
+            return bool(np.isfinite(self.X.sum(dtype=float)) or np.isfinite(self.X).all())
 
     def gram(self, h: Array) -> Array:
         if not is_for_loops(self):

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from mercer._gpu import to_numpy
+from mercer._threads import blas_for, ordered_stream
 from mercer._typing import Array
-from mercer.matrices._base import Matrix
+from mercer.matrices.base import Matrix
 from mercer.matrices.coordinates import Coordinates
 from mercer.matrices.dense import DenseMatrix, is_block
+
+A = TypeVar("A")
+S = TypeVar("S", bound=Any)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +86,13 @@ class Observations:
 
     #: whether reading the rows takes a pass over a source
     streamed: ClassVar[bool] = False
+    #: whether the rows can be selected and multiplied, else they can only be summed
+    has_rows: ClassVar[bool] = True
+
+    @property
+    def has_cheap_products(self) -> bool:
+        """Return whether many products with vectors may be faster than one of all pairs of columns."""
+        return not self.design.prefers_gram
 
     @property
     def has_offset(self) -> bool:
@@ -120,6 +133,52 @@ class Observations:
         """Return `count` equally spaced rows, or None if there are fewer than `of` times as many."""
         n = len(self)
         return None if of * count > n else self.take(np.linspace(0, n - 1, count).astype(np.intp))
+
+    # Several targets: y is a matrix with a column for each
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.design.shape
+
+    @property
+    def targets(self) -> int:
+        """Number of targets."""
+        return int(self.y.shape[1])
+
+    def select_targets(self, targets: Array) -> Self:
+        """Return the observations of some of the targets."""
+        return replace(self, y=self.y[:, targets])
+
+    def summarise(self, statistic: S) -> S:
+        """Return the statistic of all rows; `statistic.blocks_of` returns the blocks that are worth a thread each."""
+        blocks = statistic.blocks_of(self.design)
+        if len(blocks) <= 1:
+            with blas_for(self.design.n_columns):
+                summary: S = statistic.update(*self.batch(slice(None)))
+                return summary
+        parts: Iterator[S] = ordered_stream(lambda rows: statistic.empty().update(*self.batch(rows)), blocks)
+        return functools.reduce(lambda mine, theirs: mine.merge(theirs), parts)
+
+    def fold(self, function: Callable[[Observations], A], merge: Callable[[A, A], A]) -> A:
+        """Merge `function(part)` of all parts of the rows, in their order; here there is only one part.
+
+        The function may use all threads. Functions can be pickled, as parts of a source may be in other processes.
+        """
+        return function(self)
+
+    def predictor_lengths(self, change: Array, level: Array) -> Array:
+        """Return ‖√weight (X change + level)‖ for each target."""
+        image = np.square(to_numpy(self.design.matvec(change)) + level)
+        if self.weight is None:
+            return np.asarray(np.sqrt(image.sum(axis=0)))
+        weight = self.weight[:, None]
+        return np.asarray(np.sqrt(np.where(weight > 0, weight * image, 0.0).sum(axis=0)))
+
+    def target_lengths(self) -> Array:
+        """Return ‖√weight y‖ for each target."""
+        squares = np.square(self.y)
+        return np.asarray(np.sqrt(squares.sum(axis=0) if self.weight is None else self.weight @ squares))
 
     def responses_as(self, dtype: Any) -> Observations:
         """Return the observations with responses of another dtype, such as class codes as floats."""

@@ -21,8 +21,9 @@ from mercer.matrices._dense_loops import widen
 from mercer.matrices.categorical import Category, category_places, order_levels
 from mercer.matrices.coordinates import COORDINATE_ROWS, Coordinates
 from mercer.matrices.encoded import Encoded, NumberPart, number_places, numbers_of
+from mercer.matrices.entries import Entries
 from mercer.matrices.observations import Observations, ObservedBatch
-from mercer.matrices.sparse import Entries, far_columns, largest_entries, scale_of
+from mercer.matrices.sparse import far_columns, largest_entries, scale_of
 from mercer.matrices.terms import Terms
 
 # A random sample of bounded size of the rows of a source, in blocks of any size.
@@ -422,6 +423,7 @@ class StreamedObservations(PreparedSource):
     last_pass: list[Any] = field(default_factory=list)
 
     streamed: ClassVar[bool] = True
+    has_rows: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prepare", partial(observed, self.read, self.terms, self.responses))

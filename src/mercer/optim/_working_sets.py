@@ -16,10 +16,10 @@ from mercer._jit.product import square
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.kernels.row_loops import add_rows
-from mercer.optim import _descent_loops as descent_loops
+from mercer.matrices import descent_loops
+from mercer.matrices.columns import COPIED_BYTES, DenseColumns, MatrixColumns
 from mercer.optim import _triangle_loops as triangle_loops
 from mercer.optim._anderson import AndersonAcceleration
-from mercer.optim.columns import COPIED_BYTES, DenseColumns, MatrixColumns
 from mercer.optim.duality import GapPenalty, least_squares_gap
 
 # A Cholesky factor that is updated

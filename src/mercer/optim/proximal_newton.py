@@ -30,8 +30,7 @@ from mercer._typing import Array
 from mercer.families import loss_loops
 from mercer.families.response import Response, Slopes
 from mercer.matrices import Matrix, Observations
-from mercer.matrices.squares import column_squares
-from mercer.optim._proximal_columns import MANY_STORED_ENTRIES, DesignColumns
+from mercer.matrices.weighted_columns import MANY_STORED_ENTRIES, DesignColumns
 from mercer.optim._working_sets import GramWorkingSet
 from mercer.optim.certificate import (
     LENGTH_TOLERANCE,
@@ -451,7 +450,7 @@ class ProximalDescent:
         """Return the penalty, 0 where it is below the rounding of slopes, since dual feasibility is undecidable."""
         l1, l2, _ = self._penalty
         with np.errstate(over="ignore", invalid="ignore"):
-            curvature = column_squares(self._design, there.slopes.second)
+            curvature = self._design.squares(there.slopes.second)
             lost = (l1 <= NEGLIGIBLE_PENALTY * np.sqrt(curvature * abs(there.value))) & (
                 l2 <= NEGLIGIBLE_PENALTY * curvature
             )
@@ -510,7 +509,7 @@ class ProximalDescent:
 
     def _half_squared_subgradient(self, there: ProximalPoint, c: Array) -> float:
         """Return ½ gᵀD⁻¹g of the shortest subgradient, with D the diagonal of H."""
-        curvature = column_squares(self._design, there.slopes.second) + self._penalty.l2
+        curvature = self._design.squares(there.slopes.second) + self._penalty.l2
         g = self._penalty.violations(there.u, c)
         return 0.5 * float(g @ _divide_by_curvature(g, curvature))
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from mercer.matrices import Coordinates, SparseMatrix, SplitMatrix
-from mercer.optim._proximal_columns import DesignColumns
+from mercer.matrices.weighted_columns import DesignColumns
 from tests.optim._proximal_cases import DESIGNS
 
 
@@ -34,7 +34,7 @@ def test_columns_of_a_sparse_matrix_that_are_shifted_multiply_as_the_design_does
     rng = np.random.default_rng(0)
     X = sparse.random(60, 6, density=0.5, random_state=0, format="csr")
     shift = np.array([0.0, 2.0, 0.0, 0.0, -1.0, 0.0])
-    part = SparseMatrix.within(X, Coordinates(shift, np.full(6, 0.5), intercept=False)).rows(slice(5, 55))
+    part = SparseMatrix.of_matrix(X, Coordinates(shift, np.full(6, 0.5), intercept=False)).rows(slice(5, 55))
     made = SplitMatrix.of(sparse=part, intercept=True)
     Z, h, d, ids = made.dense(), rng.random(50), rng.normal(size=4), np.array([1, 0, 6, 4])
     ours = DesignColumns(made)

@@ -11,10 +11,10 @@ from scipy import sparse
 
 from mercer._threads import ordered_map, ordered_stream, row_blocks
 from mercer._typing import Array
+from mercer.matrices import _column_loops as loops
+from mercer.matrices import descent_loops
 from mercer.matrices.coordinates import power_of_two
-from mercer.matrices.sparse import Entries
-from mercer.optim import _column_loops as loops
-from mercer.optim import _descent_loops as descent_loops
+from mercer.matrices.entries import Entries
 
 #: stored entries up to which a pass over sparse columns is not worth threads
 SERIAL_STORED_ENTRIES = 1 << 16
@@ -28,6 +28,8 @@ COPIED_BYTES = 1 << 26
 CONSTANT_SPREAD = 1e-14
 #: squares about the mean below this portion of those about zero have lost digits to cancellation
 CANCELLED_SQUARES = 1e-6
+#: vectors that a pass over dense columns multiplies at no extra cost
+VECTORS_AT_ONCE = loops.VECTORS_AT_ONCE
 
 
 class MatrixColumns(ABC):
@@ -56,7 +58,7 @@ class MatrixColumns(ABC):
 
     @abstractmethod
     def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
-        """Sweep once over columns by coordinate descent (`mercer.optim._descent_loops`); return the decrease."""
+        """Sweep once over columns by coordinate descent (`mercer.matrices.descent_loops`); return the decrease."""
 
     def all_ids(self) -> Array:
         return np.arange(self.n_columns)
@@ -118,9 +120,7 @@ class DenseColumns(MatrixColumns):
         """Return products; in row order all columns are multiplied at no extra cost, and the others dropped."""
         wanted = self.all_ids() if ids is None else ids
         read = wanted if self._by_column else self.all_ids()
-        parts = [
-            self._few_products(V[k : k + loops.VECTORS_AT_ONCE], read) for k in range(0, len(V), loops.VECTORS_AT_ONCE)
-        ]
+        parts = [self._few_products(V[k : k + VECTORS_AT_ONCE], read) for k in range(0, len(V), VECTORS_AT_ONCE)]
         out = np.concatenate(parts) if parts else np.zeros((0, len(read)))
         return np.asarray((out if self._by_column else out[:, wanted]) / self.scale[wanted])
 
@@ -131,7 +131,7 @@ class DenseColumns(MatrixColumns):
             loop = loops.product_by_column if one else loops.products_by_column
         else:
             loop = loops.product_by_row if one else loops.products_by_row
-        padded = np.zeros((1 if one else loops.VECTORS_AT_ONCE, self.n_rows))
+        padded = np.zeros((1 if one else VECTORS_AT_ONCE, self.n_rows))
         padded[: len(V)] = V
         out = np.empty((len(padded), len(ids)))
         vectors, results = (padded[0], out[0]) if one else (padded, out)

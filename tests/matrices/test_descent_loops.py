@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mercer.optim import _descent_loops as descent_loops
+from mercer.matrices import descent_loops
 
 NUMBERS = st.floats(-10, 10)
 STRENGTHS = st.floats(0, 5)

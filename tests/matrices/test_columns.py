@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer.optim.columns import DenseColumns, MatrixColumns, SparseColumns
+from mercer.matrices.columns import DenseColumns, MatrixColumns, SparseColumns
 from mercer.optim.duality import GapPenalty
 
 Array = np.ndarray

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -18,11 +18,13 @@ from scipy import sparse
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
 from mercer.matrices import CategoricalMatrix, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
-from mercer.matrices.sparse import Entries
-from mercer.optim import _weighted_descent_loops as loops
-from mercer.optim._column_loops import squares_of_sparse
-from mercer.optim.columns import SERIAL_STORED_ENTRIES, DenseColumns
-from mercer.optim.duality import GapPenalty
+from mercer.matrices import _weighted_descent_loops as loops
+from mercer.matrices._column_loops import squares_of_sparse
+from mercer.matrices.columns import SERIAL_STORED_ENTRIES, DenseColumns
+from mercer.matrices.entries import Entries
+
+if TYPE_CHECKING:
+    from mercer.optim.duality import GapPenalty
 
 #: stored entries from which on sweeps are limited by memory bandwidth
 MANY_STORED_ENTRIES = 1 << 20
@@ -137,7 +139,7 @@ class DesignColumns:
         return self.products(ids, rows)
 
     def sweep(self, ids: Array, c: Array, h: Array, curvature: Array, penalty: GapPenalty, w: Array, v: Array) -> float:
-        """Sweep once by coordinate descent (`mercer.optim._weighted_descent_loops`); return the decrease."""
+        """Sweep once by coordinate descent (`mercer.matrices._weighted_descent_loops`); return the decrease."""
         decrease = 0.0
         for part, which, places in self._split(ids):
             own = w[which]
