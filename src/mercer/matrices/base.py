@@ -16,10 +16,12 @@ from mercer._threads import ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.families.losses import as_weight
+from mercer.families.response import SoftmaxResponse
 from mercer.matrices import _gradient_loops as gradient_loops
 from mercer.matrices.columns import DenseColumns, MatrixColumns
 from mercer.matrices.coordinates import Coordinates
 from mercer.matrices.cross_products import WIDE_TILE_BYTES, CrossSums, join_products, pilot_of, sum_tiles
+from mercer.matrices.newton_terms import HESSIAN, NewtonTerms, softmax_hessian, terms_by_tiles
 
 if TYPE_CHECKING:
     from mercer.matrices.observations import Observations
@@ -64,6 +66,10 @@ class Tile(ABC):
     def squares(self, h: Array) -> Array:
         """Diagonal of Xᵀ diag(h) X."""
         return np.asarray(np.square(self.dense()).T @ h)
+
+    def softmax_hessian(self, response: SoftmaxResponse, eta: Array, weight: Array | None) -> Array:
+        """Expected Hessian of the losses of several classes, for the linear predictors η."""
+        return softmax_hessian(response, self.dense(), eta, weight)
 
 
 class Matrix(ABC):
@@ -198,6 +204,36 @@ class Matrix(ABC):
         """Xᵀ diag(h) X."""
         self.check_gram_columns()
         return self._summed(lambda tile, rows: tile.gram(h[rows]), np.zeros((self.n_columns, self.n_columns)))
+
+    def newton_terms(
+        self,
+        response: Any,
+        w: Array,
+        y: Array,
+        weight: Array | None = None,
+        offset: Array | None = None,
+        *,
+        order: int = HESSIAN,
+    ) -> NewtonTerms:
+        """Sum the losses of all rows at the coefficients w, their gradient and their expected Hessian.
+
+        Parameters
+        ----------
+        response : Response or SoftmaxResponse
+            The losses, for w of shape (p,) or (p, k).
+        w : array
+            Coefficients.
+        y : array
+            Responses.
+        weight, offset : array, optional
+            Weight of each row, and what is added to its linear predictor.
+        order : int
+            `LOSS`, `GRADIENT` or `HESSIAN`: the highest derivative.
+        """
+        self.check_length(w)
+        if order == HESSIAN:
+            self.check_gram_columns()
+        return terms_by_tiles(self, response, w, y, weight, offset, order)
 
     def squares(self, h: Array) -> Array:
         """Σ h x² of each column, the diagonal of Xᵀ diag(h) X.

@@ -13,42 +13,9 @@ from mercer._gpu import to_numpy
 from mercer._threads import blas_for, ordered_stream
 from mercer._typing import Array
 from mercer.matrices.base import Matrix
-from mercer.matrices.coordinates import Coordinates
-from mercer.matrices.dense import DenseMatrix, is_block
 
 A = TypeVar("A")
 S = TypeVar("S", bound=Any)
-
-
-@dataclass(frozen=True, eq=False)
-class OnePass:
-    """A dense matrix for compiled loops that read it once, and the conversion of their products to working coordinates.
-
-    The loops multiply each row from both sides while it is in the cache.
-    """
-
-    X: Array
-    coordinates: Coordinates
-
-    @classmethod
-    def of(cls, design: Matrix) -> Self | None:
-        """Return None where shifts have to be subtracted from the data, or loops are not compiled for its type."""
-        if not isinstance(design, DenseMatrix) or not is_block(design.X) or not design.coordinates.near:
-            return None
-        return cls(design.X, design.coordinates)
-
-    def factors(self, w: Array) -> tuple[Array, Array]:
-        """Return coefficients v and level c with X w = X v + c, where the second X is that of the user."""
-        coefficients, level = self.coordinates.to_user(w)
-        if not self.coordinates.intercept:
-            level = -self.coordinates.shift @ coefficients
-        return coefficients, np.asarray(level)
-
-    def rmatvec(self, product: Array, total: Array) -> Array:
-        """Xᵀ r in working coordinates, from Xᵀ r in the units of the data and Σ r."""
-        shifted = product - np.multiply.outer(self.coordinates.shift, total)
-        columns = (shifted.T / self.coordinates.scale).T
-        return np.concatenate([columns, total[None]]) if self.coordinates.intercept else np.asarray(columns)
 
 
 class ObservedBatch(NamedTuple):

@@ -13,10 +13,12 @@ from mercer._gpu import is_tensor, like, row_products, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._threads import row_blocks
 from mercer._typing import Array
+from mercer.families.loss_loops import BernoulliLogit
 from mercer.matrices.base import Matrix, Tile
 from mercer.matrices.coordinates import Coordinates, positive_weight_rows
 from mercer.matrices.cross_products import PILOT_ROWS, CrossSums, pilot
 from mercer.matrices.dense import DenseMatrix
+from mercer.matrices.newton_terms import GRADIENT, HESSIAN, LOSS, NewtonTerms
 from mercer.matrices.observations import Observations
 
 #: memory for a chunk in units of its rows: its copy in float64, and products
@@ -131,6 +133,35 @@ class TensorMatrix(Matrix):
         if r.ndim == 1 and self.in_one_pass:
             return self._from_units_of_rows(*row_products.rmatvec(self.X, self._shift_of_rows(), r))
         return self._sum_chunks(lambda rows: self._tile(rows).moment(r[rows]))
+
+    def newton_terms(
+        self,
+        response: Any,
+        w: Array,
+        y: Any,
+        weight: Any = None,
+        offset: Any = None,
+        *,
+        order: int = HESSIAN,
+    ) -> NewtonTerms:
+        """Read the rows once, or twice if slopes need their own pass; once more for a Hessian."""
+        if w.ndim > 1:
+            return super().newton_terms(response, w, y, weight, offset, order=order)
+        self.check_length(w)
+        if order == HESSIAN:
+            self.check_gram_columns()
+        logistic = isinstance(response.lower(), BernoulliLogit) and offset is None
+        if logistic and order == GRADIENT and self.in_one_pass:  # pragma: no cover – only on a card
+            loss, gradient = self.logistic(w, y, weight)
+            if np.isfinite(loss):
+                return NewtonTerms(loss, gradient, None)
+        eta = self.matvec(w)
+        slopes = response.slopes(y, eta if offset is None else eta + offset, weight)
+        if order == LOSS:
+            return NewtonTerms(slopes.loss, None, None)
+        return NewtonTerms(
+            slopes.loss, self.rmatvec(slopes.first), self.gram(slopes.second) if order == HESSIAN else None
+        )
 
     def logistic(self, w: Array, y: Any, weight: Any) -> tuple[float, Array]:
         """Logistic loss and gradient for labels 0 and 1 in one pass; see `in_one_pass`."""
@@ -252,6 +283,20 @@ class TensorTile(Tile):
         border = weighted.sum(dim=0)[:, None]
         top = torch.cat([product, border], dim=1)
         return torch.cat([top, torch.cat([border, h.sum()[None, None]]).T])
+
+    def softmax_hessian(self, response: Any, eta: Any, weight: Any) -> Array:
+        """Compute one pair of classes after the other, on the device."""
+        P: Any = response.probabilities(eta)
+        k, p = eta.shape[1], self.values.shape[1] + self.intercept
+        kept = [c for c in range(P.shape[1]) if c != response.reference]
+        hessian = np.empty((k, p, k, p))
+        for c, this in enumerate(kept):
+            others = P[:, :this].sum(dim=1) + P[:, this + 1 :].sum(dim=1)  # 1 − p would lose digits
+            heavy = P[:, this] if weight is None else weight * P[:, this]
+            hessian[c, :, c] = self.gram(heavy * others)
+            for b in range(c):
+                hessian[c, :, b] = hessian[b, :, c] = -self.gram(heavy * P[:, kept[b]])
+        return hessian.reshape(k * p, k * p)
 
     def squares(self, h: Any) -> Array:
         """Diagonal of Xᵀ diag(h) X."""
