@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from mercer._errors import TooManyColumnsError
+from mercer._errors import TooManyColumnsError, UnsuitableSolverError
 from mercer._jit import gram as loops
 from mercer._threads import ordered_stream, row_blocks
 from mercer._typing import Array
@@ -82,6 +83,8 @@ class Matrix(ABC):
 
     coordinates: Coordinates
 
+    #: operations that this storage does not support, each with its remedy
+    unsupported: ClassVar[Mapping[str, str]] = MappingProxyType({})
     #: whether most values are zeros that are not stored
     is_sparse: ClassVar[bool] = False
     #: whether `residual_gradient` always has twice the working precision
@@ -92,6 +95,16 @@ class Matrix(ABC):
     is_block: bool = False
     #: device of the rows
     device: str = "cpu"
+
+    def can(self, operation: str) -> bool:
+        """Return whether the storage supports an operation, given by the name of its method."""
+        return operation not in self.unsupported
+
+    def unsupported_error(self, operation: str) -> UnsuitableSolverError:
+        """Return the error for an operation that the storage does not support, with the remedy."""
+        return UnsuitableSolverError(
+            f"{type(self).__name__} does not support `{operation}`. {self.unsupported[operation]}"
+        )
 
     @functools.cached_property
     def cache(self) -> dict[str, Any]:

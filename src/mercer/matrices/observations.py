@@ -53,8 +53,11 @@ class Observations:
 
     #: whether reading the rows takes a pass over a source
     streamed: ClassVar[bool] = False
-    #: whether the rows can be selected and multiplied, else they can only be summed
-    has_rows: ClassVar[bool] = True
+
+    @property
+    def has_rows(self) -> bool:
+        """Return whether the rows can be selected and multiplied; else they can only be summed."""
+        return self.design.can("rows")
 
     @property
     def has_cheap_products(self) -> bool:

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
-from mercer.matrices import CategoricalMatrix, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
+from mercer.matrices import CategoricalMatrix, Matrix, SparseMatrix, SplitMatrix
 from mercer.matrices import _weighted_descent_loops as loops
 from mercer.matrices.column_loops import squares_of_sparse
 from mercer.matrices.columns import SERIAL_STORED_ENTRIES, CoordinatePenalty, DenseColumns, MatrixColumns
@@ -151,7 +151,7 @@ class WorkingColumns(MatrixColumns):
 class DensePart:
     """Dense columns."""
 
-    def __init__(self, columns: DenseColumns) -> None:
+    def __init__(self, columns: MatrixColumns) -> None:
         self._columns = columns
 
     def gather_chunks(self, ids: Array) -> Iterator[tuple[slice, Array]]:
@@ -250,13 +250,11 @@ def _stored_entries(design: Matrix) -> int:
 
 def _columns(design: Matrix, dtype: Any, serial: int) -> Part:
     coordinates = design.coordinates
-    if isinstance(design, DenseMatrix):
-        X = design.X if design.X.dtype in (np.float32, np.float64) else design.X.astype(np.float64)
-        return DensePart(DenseColumns(X, coordinates.shift, coordinates.scale))
     if isinstance(design, SparseMatrix):
         return StoredPart(design.entries, design.start, design.n_rows, coordinates.scale, dtype, serial)
-    assert isinstance(design, CategoricalMatrix)
-    return StoredPart(_one_hot_entries(design), 0, design.n_rows, coordinates.scale, dtype, serial)
+    if isinstance(design, CategoricalMatrix):
+        return StoredPart(_one_hot_entries(design), 0, design.n_rows, coordinates.scale, dtype, serial)
+    return DensePart(design.columns(coordinates.shift, coordinates.scale))
 
 
 def _shifted_columns(design: SparseMatrix, ids: Array) -> DensePart:
