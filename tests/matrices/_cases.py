@@ -80,7 +80,7 @@ def sparse_designs(draw: st.DrawFn) -> Expanded:
     design = SparseMatrix.of(X)
     if draw(st.booleans()):  # coordinates of a fit to a dense matrix
         coordinates = replace(design.coordinates, shift=rng.integers(-3, 4, size=d) * design.coordinates.scale)
-        design = SparseMatrix.within(X, coordinates)
+        design = SparseMatrix.of_matrix(X, coordinates)
     return Expanded(design, X.toarray().astype(float))
 
 

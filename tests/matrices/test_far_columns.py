@@ -10,8 +10,8 @@ from scipy import sparse
 
 import mercer
 from mercer import GLM, LogisticRegression, PoissonRegressor
-from mercer.matrices import Coordinates, Encoded, SparseMatrix
-from mercer.matrices.encoded import CodePart, NumberPart, SparsePart, sparse_design
+from mercer.matrices import Coordinates, Encoded, SparseMatrix, as_matrix, standardize
+from mercer.matrices.encoded import CodePart, NumberPart, SparsePart
 from mercer.matrices.sparse import far_columns
 
 RNG = np.random.default_rng(0)
@@ -57,7 +57,7 @@ def test_columns_of_any_size_may_be_far(size: float) -> None:
 def test_a_row_with_a_zero_is_shifted_like_the_others() -> None:
     known = Coordinates(np.array([1e8]), np.ones(1), intercept=True)
     X = np.array([[1e8 + 1], [0.0], [1e8 - 1]])
-    np.testing.assert_array_equal(sparse_design(sparse.csr_array(X), known).dense()[:, 0], X[:, 0] - 1e8)
+    np.testing.assert_array_equal(as_matrix(sparse.csr_array(X), known).dense()[:, 0], X[:, 0] - 1e8)
     assert far_columns(sparse.csr_array(X), known).tolist() == [0]
 
 
@@ -80,17 +80,17 @@ def test_new_rows_use_the_shifts_of_the_fit() -> None:
         X = sparse.csr_array(away(1e8)[rows])
         assert far_columns(X, known).tolist() == [1, 3]
         expected = np.column_stack([away(1e8)[rows] - known.shift, np.ones(X.shape[0])])
-        np.testing.assert_allclose(sparse_design(X, known).dense(), expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(as_matrix(X, known).dense(), expected, rtol=0, atol=1e-12)
 
 
 def test_all_columns_may_be_far() -> None:
-    design = sparse_design(sparse.csc_array(away(1e7)[:, [1, 3]]), None, intercept=True)
+    design = standardize(sparse.csc_array(away(1e7)[:, [1, 3]]), intercept=True)
     assert design.n_columns == 3
     np.testing.assert_allclose(np.linalg.matrix_rank(design.gram(np.ones(300))), 3)
 
 
 def test_without_an_intercept_nothing_is_shifted() -> None:
-    assert isinstance(sparse_design(sparse.csr_array(away(1e7)), None, intercept=False), SparseMatrix)
+    assert isinstance(standardize(sparse.csr_array(away(1e7)), intercept=False), SparseMatrix)
 
 
 @pytest.mark.parametrize("offset", [1e5, 1e8])

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mercer.matrices import CategoricalMatrix, Coordinates, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
-from mercer.matrices.squares import column_squares
 
 
 def designs(n: int, rng: np.random.Generator) -> dict[str, Matrix]:
@@ -21,7 +20,7 @@ def designs(n: int, rng: np.random.Generator) -> dict[str, Matrix]:
         "dense": DenseMatrix.of(X),
         "far": DenseMatrix.of(X + 1e6),
         "sparse": entries,
-        "sparse, shifted": SparseMatrix.within(matrix, shifted),
+        "sparse, shifted": SparseMatrix.of_matrix(matrix, shifted),
         "sparse with an intercept": SplitMatrix.of(sparse=entries, intercept=True),
         "codes": codes,
         "mixed": SplitMatrix.of(DenseMatrix.of(X, intercept=False), codes=codes, intercept=True),
@@ -35,4 +34,4 @@ def test_column_squares_agree_with_the_diagonal_of_the_gram_matrix(name: str, se
     rng = np.random.default_rng(seed)
     design, h = designs(n, rng)[name], rng.uniform(size=n)
     diagonal = design.gram(h).diagonal()
-    np.testing.assert_allclose(column_squares(design, h), diagonal, rtol=1e-10, atol=1e-10 * diagonal.max())
+    np.testing.assert_allclose(design.squares(h), diagonal, rtol=1e-10, atol=1e-10 * diagonal.max())

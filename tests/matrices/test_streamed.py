@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mercer._errors import UnsuitableSolverError
 from mercer.base.sources import observe
 from mercer.data.sources.memory import MemorySource
 from mercer.engines.reducing import reduce
@@ -58,6 +59,18 @@ def test_streamed_problems_have_the_interface_of_problems_in_memory(labels: bool
     assert one.loss == pytest.approx(other.loss, rel=1e-12)
     np.testing.assert_allclose(one.gradient, other.gradient, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(one.hessian, other.hessian, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("operation", ["matvec", "rmatvec", "gram", "rows", "take", "tile"])
+def test_operations_that_need_rows_in_memory_name_the_remedy(operation: str) -> None:
+    observations = streamed(labels=False)
+    matrix = observations.design
+    assert not observations.has_rows
+    assert not matrix.can(operation)
+    argument = {"tile": (), "rows": (slice(0, 1),)}.get(operation, (np.zeros(4),))
+    remedy = "(Sum over the rows|Use the random sample)"
+    with pytest.raises(UnsuitableSolverError, match=f"does not support `{operation}`. {remedy}"):
+        getattr(matrix, operation)(*argument)
 
 
 def test_few_rows_are_sampled_completely() -> None:

@@ -14,7 +14,6 @@ from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.matrices import DenseMatrix, Observations, TensorMatrix, TensorObservations, tensor
-from mercer.matrices.squares import column_squares
 from mercer.optim.problem import Problem
 from tests._gpu._devices import card
 
@@ -44,7 +43,7 @@ def test_products_agree_with_the_array(seed, intercept, single, chunk):
         np.testing.assert_allclose(given.rmatvec(torch.as_tensor(r)), arrays.rmatvec(r), **close)
         np.testing.assert_allclose(given.rmatvec(r), arrays.rmatvec(r), **close)
         np.testing.assert_allclose(given.gram(h), arrays.gram(h), **close)
-        np.testing.assert_allclose(column_squares(given, h * h), column_squares(arrays, h * h), **close)
+        np.testing.assert_allclose(given.squares(h * h), arrays.squares(h * h), **close)
         np.testing.assert_allclose(given.dense() if chunk > 60 else given.tile().dense(), arrays.dense(), **close)
 
 

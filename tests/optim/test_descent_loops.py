@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mercer.optim import _descent_loops as descent_loops
+from mercer.matrices import descent_loops
+from mercer.optim import _gram_descent_loops as gram_loops
 
 NUMBERS = st.floats(-10, 10)
 STRENGTHS = st.floats(0, 5)
@@ -60,12 +61,13 @@ def test_all_sweeps_take_the_same_steps(positive: bool) -> None:
     by_gram, by_rows, by_entries = (start.copy() for _ in range(3))
     slopes, of_rows, of_entries = c.copy(), v.copy(), v.copy()
     falls = [
-        descent_loops.gram_sweep(G, p, ids, l1, l2, positive, by_gram, slopes),
+        gram_loops.gram_sweep(G, p, ids, l1, l2, positive, by_gram, slopes),
         descent_loops.dense_sweep(
             np.ascontiguousarray(4 * X.T + 3),
             ids,
             np.full(p, 3.0),
             np.full(p, 4.0),
+            np.zeros(p),
             h,
             G.diagonal().copy(),
             l1,
@@ -75,7 +77,7 @@ def test_all_sweeps_take_the_same_steps(positive: bool) -> None:
             of_rows,
         ),
         descent_loops.sparse_sweep(
-            *entries, ids, np.ones(p), h, G.diagonal().copy(), l1, l2, positive, by_entries, of_entries
+            *entries, ids, np.ones(p), np.zeros(p), h, G.diagonal().copy(), l1, l2, positive, by_entries, of_entries
         ),
     ]
     np.testing.assert_allclose(by_rows, by_gram, rtol=1e-12, atol=1e-14)
@@ -92,9 +94,7 @@ def test_the_decrease_bounds_the_fall_of_the_objective_from_below(seed: int) -> 
     data = problem(seed)
     X, h, w = data["X"], data["h"], data["w"].copy()
     G = (X.T * h) @ X
-    fall = descent_loops.gram_sweep(
-        G, len(w), np.arange(len(w)), data["l1"], data["l2"], False, w, X.T @ (h * data["r"])
-    )
+    fall = gram_loops.gram_sweep(G, len(w), np.arange(len(w)), data["l1"], data["l2"], False, w, X.T @ (h * data["r"]))
     assert 0 <= fall <= objective(data, data["w"]) - objective(data, w) + 1e-9
 
 
@@ -106,8 +106,8 @@ def test_scales_divide_the_columns_of_a_sparse_matrix() -> None:
         csc, w, v = sparse.csc_array(matrix), np.zeros(7), h * data["r"]
         curvature = h @ (X / scale) ** 2
         descent_loops.sparse_sweep(
-            csc.indptr.astype(np.uint64), csc.indices.astype(np.uint32), csc.data, np.arange(7), divisor, h, curvature,
-            data["l1"] / 10, data["l2"], False, w, v,
+            csc.indptr.astype(np.uint64), csc.indices.astype(np.uint32), csc.data, np.arange(7), divisor, np.zeros(7),
+            h, curvature, data["l1"] / 10, data["l2"], False, w, v,
         )  # fmt: skip
         found.append(w)
     np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
@@ -115,5 +115,5 @@ def test_scales_divide_the_columns_of_a_sparse_matrix() -> None:
 
 def test_the_coefficient_of_a_column_of_zeros_does_not_change() -> None:
     w, c = np.array([3.0]), np.array([1.0])
-    assert descent_loops.gram_sweep(np.zeros((1, 1)), 1, np.arange(1), np.zeros(1), np.zeros(1), False, w, c) == 0.0
+    assert gram_loops.gram_sweep(np.zeros((1, 1)), 1, np.arange(1), np.zeros(1), np.zeros(1), False, w, c) == 0.0
     assert w[0] == 3.0

@@ -15,6 +15,7 @@ from scipy import sparse
 from mercer import engine
 from mercer._errors import NonFiniteError
 from mercer._threads import row_blocks
+from mercer.matrices import Coordinates, DenseMatrix, Observations, observations_of
 from mercer.optim.least_squares import (
     TriangleSpan,
     WideLeastSquares,
@@ -25,7 +26,6 @@ from mercer.optim.least_squares import (
     solve_by_triangle,
     solve_normal_equations,
 )
-from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.linear_fit import LinearFit
 
 Array = np.ndarray
@@ -51,7 +51,7 @@ def by_definition(X: Array, Y: Array, weight: Array | None, alpha: Array, interc
 
 
 def fit_of(X: Any, Y: Array, alpha: float = 0.0, weight: Array | None = None, **options: Any) -> LinearFit:
-    solution = least_squares(LeastSquaresRows(X, Y, weight), np.full(Y.shape[1], alpha), **options)
+    solution = least_squares(observations_of(X, Y, weight), np.full(Y.shape[1], alpha), **options)
     assert solution.certificate.holds
     fit: LinearFit = solution.value
     return fit
@@ -68,7 +68,7 @@ def test_all_paths_have_the_same_solution(
     X, Y = draw(*shape, t=3)
     weight = np.random.default_rng(1).uniform(0.5, 2, shape[0]) if weighted else None
     alpha = np.array([0.1, 3.0, 0.1])
-    solution = least_squares(LeastSquaresRows(wrap(X), Y, weight), alpha, intercept=intercept, stable=stable)
+    solution = least_squares(observations_of(wrap(X), Y, weight), alpha, intercept=intercept, stable=stable)
     w, level = by_definition(X, Y, weight, alpha, intercept)
     np.testing.assert_allclose(solution.value.coefficients, w, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(solution.value.intercept, level, rtol=1e-8, atol=1e-9)
@@ -100,16 +100,17 @@ def test_the_path_depends_on_the_shape() -> None:
     assert fit_of(X[:3], Y[:3]).path == "singular values"
 
 
-class RowsInManyBlocks(LeastSquaresRows):
-    """Rows in blocks of 1,638."""
+class MatrixInManyBlocks(DenseMatrix):
+    """A matrix in blocks of 1,638 rows."""
 
-    def blocks(self) -> list[slice]:
-        return row_blocks(len(self), 1638)
+    def triangle_blocks(self) -> list[slice]:
+        return row_blocks(self.n_rows, 1638)
 
 
 def test_blocks_and_threads_do_not_change_the_result() -> None:
     X, Y = draw(20_000, 5, 2)
-    rows, alpha = RowsInManyBlocks(X, Y), np.zeros(2)
+    many = MatrixInManyBlocks(X, Coordinates.plain(5, intercept=False))
+    rows, alpha = Observations(many, Y), np.zeros(2)
     for stable in (False, True):
         one = fit_of(X, Y, stable=stable)
         with engine(threads=1):
@@ -239,7 +240,7 @@ def test_ten_digits_of_nearly_dependent_columns(distance: float, weighted: bool)
     X = np.column_stack([X, X[:, 1] + distance * rng.normal(size=40)])
     y = X @ [1.0, 2.0, 3.0] + rng.normal(size=40)
     weight = rng.integers(0, 3, 40).astype(float) if weighted else None
-    solution = solve_normal_equations(LeastSquaresRows(X, y[:, None], weight), np.zeros(1), intercept=True)
+    solution = solve_normal_equations(observations_of(X, y[:, None], weight), np.zeros(1), intercept=True)
     assert solution is not None
     exact = by_fractions(np.column_stack([np.ones(40), X]), y, np.ones(40) if weight is None else weight)
     np.testing.assert_allclose(solution.value.coefficients[:, 0], exact[1:], rtol=1e-10)
@@ -273,7 +274,7 @@ def lengths(X: Array) -> Array:
 @pytest.mark.parametrize("weight", [None, np.arange(50.0)])
 def test_both_tall_paths_agree(weight: Array | None) -> None:
     X, Y = draw(50, 4, 2)
-    rows, alpha = LeastSquaresRows(X, Y, weight), np.array([0.0, 2.0])
+    rows, alpha = observations_of(X, Y, weight), np.array([0.0, 2.0])
     for intercept in (True, False):
         cheap = solve_normal_equations(rows, alpha, intercept=intercept)
         stable = solve_by_triangle(rows, alpha, intercept=intercept)
@@ -288,7 +289,7 @@ def test_both_wide_paths_agree() -> None:
     X, Y = draw(6, 30, 2)
     alpha = np.array([1.0, 20.0])
     for data in (X, sparse.csr_array(np.where(np.abs(X) > 5, X, 0.0)), sparse.csr_array(X + 1e6)):
-        wide = WideLeastSquares.of(LeastSquaresRows(data, Y), intercept=True, tile_bytes=64)
+        wide = WideLeastSquares.of(observations_of(data, Y), intercept=True, tile_bytes=64)
         dual = solve_by_kernel(wide, alpha)
         assert dual is not None
         np.testing.assert_allclose(
@@ -312,7 +313,7 @@ def test_a_value_that_is_not_a_number(
     X, Y = draw(*shape)
     X[2, 1] = bad
     with pytest.raises(NonFiniteError, match="not finite"):
-        least_squares(LeastSquaresRows(wrap(X), Y), np.ones(1), stable=stable)
+        least_squares(observations_of(wrap(X), Y), np.ones(1), stable=stable)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
@@ -325,10 +326,10 @@ def test_squares_may_overflow_or_vanish(scale: float, shape: tuple[int, int]) ->
 
 def test_wide_sparse_data_are_not_solved_directly() -> None:
     wide = sparse.csr_array((10_000, 50_000))
-    assert not is_direct_cheap(LeastSquaresRows(wide, np.zeros((10_000, 1))))
-    assert not is_direct_cheap(LeastSquaresRows(wide.T.tocsr(), np.zeros((50_000, 1))))
-    assert is_direct_cheap(LeastSquaresRows(wide.T.tocsr()[:, :500], np.zeros((50_000, 1))))
-    assert is_direct_cheap(LeastSquaresRows(np.zeros((10, 5000)), np.zeros((10, 1))))
+    assert not is_direct_cheap(observations_of(wide, np.zeros((10_000, 1))))
+    assert not is_direct_cheap(observations_of(wide.T.tocsr(), np.zeros((50_000, 1))))
+    assert is_direct_cheap(observations_of(wide.T.tocsr()[:, :500], np.zeros((50_000, 1))))
+    assert is_direct_cheap(observations_of(np.zeros((10, 5000)), np.zeros((10, 1))))
 
 
 def test_ill_conditioned_and_so_large_that_refinement_overflows() -> None:
@@ -355,13 +356,13 @@ def test_rows_of_the_largest_numbers_are_rejected(n: int, intercept: bool, alpha
     """No warning of NumPy is given before the error, and no error of LAPACK in its place."""
     X = LARGEST * np.where(np.arange(3 * n).reshape(n, 3) % 4 == 0, -1.0, 1.0)
     with pytest.raises(NonFiniteError, match="too large for float64"):
-        least_squares(LeastSquaresRows(X, np.arange(1.0 * n)[:, None]), np.array([alpha]), intercept=intercept)
+        least_squares(observations_of(X, np.arange(1.0 * n)[:, None]), np.array([alpha]), intercept=intercept)
 
 
 def test_coefficients_that_overflow_are_rejected() -> None:
     X = 1e-300 * np.arange(1.0, 9.0)[:, None]
     with pytest.raises(NonFiniteError, match="or the coefficients"):
-        least_squares(LeastSquaresRows(X, 1e150 * X / 1e-300), np.zeros(1), intercept=False)
+        least_squares(observations_of(X, 1e150 * X / 1e-300), np.zeros(1), intercept=False)
 
 
 def test_columns_whose_length_overflows_are_rejected_by_the_span() -> None:

@@ -10,9 +10,9 @@ import pytest
 from scipy import sparse
 
 from mercer._errors import FitInterrupted, NonFiniteError
+from mercer.matrices import SparseMatrix, observations_of
 from mercer.optim import least_squares as iterative
 from mercer.optim.least_squares import least_squares, solve_by_conjugate_gradients
-from mercer.optim.least_squares_rows import LeastSquaresRows, view_csr_rows
 from tests._ctrl_c import interrupted_at
 
 Array = np.ndarray
@@ -37,7 +37,7 @@ def test_the_solution_agrees_with_the_direct_one(
     alpha: Array,
 ) -> None:
     X, Y = draw(*shape)
-    rows = LeastSquaresRows(wrap(X), Y, np.arange(len(X)) % 3 + 0.5 if weighted else None)
+    rows = observations_of(wrap(X), Y, np.arange(len(X)) % 3 + 0.5 if weighted else None)
     found = solve_by_conjugate_gradients(rows, alpha, intercept=intercept, tolerance=1e-12, block_rows=17)
     exact = least_squares(rows, alpha, intercept=intercept)
     assert found.certificate.holds
@@ -47,7 +47,7 @@ def test_the_solution_agrees_with_the_direct_one(
 
 def test_rows_are_views_not_copies() -> None:
     X = sparse.csr_array(draw(50, 8)[0])
-    view = view_csr_rows(X, slice(7, 31))
+    view = SparseMatrix.of(X).rows(slice(7, 31)).to_scipy()
     assert np.shares_memory(view.data, X.data)
     np.testing.assert_array_equal(view.toarray(), X.toarray()[7:31])
 
@@ -57,7 +57,7 @@ def test_an_interruption_keeps_coefficients_and_intercept(monkeypatch: pytest.Mo
     products = iterative.CentredProducts
     monkeypatch.setattr(products, "gram_times", interrupted_at(3, products.gram_times))
     with pytest.raises(FitInterrupted) as interruption:
-        solve_by_conjugate_gradients(LeastSquaresRows(X, Y), np.ones(2), intercept=True, tolerance=1e-12)
+        solve_by_conjugate_gradients(observations_of(X, Y), np.ones(2), intercept=True, tolerance=1e-12)
     fit = interruption.value.solution.value
     assert fit.coefficients.shape == (20, 2)
     np.testing.assert_allclose(fit.intercept, Y.mean(axis=0) - X.mean(axis=0) @ fit.coefficients)
@@ -68,4 +68,4 @@ def test_a_value_that_is_not_a_number(wrap: Callable[[Array], Any]) -> None:
     X, Y = draw(20, 5)
     X[3, 2] = np.nan
     with pytest.raises(NonFiniteError, match="not finite"):
-        solve_by_conjugate_gradients(LeastSquaresRows(wrap(X), Y), np.ones(2), intercept=True, tolerance=1e-6)
+        solve_by_conjugate_gradients(observations_of(wrap(X), Y), np.ones(2), intercept=True, tolerance=1e-6)

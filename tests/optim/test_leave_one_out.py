@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 
 from mercer._errors import NonFiniteError
+from mercer.matrices import Observations, observations_of
 from mercer.optim.least_squares import least_squares
-from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.leave_one_out import (
     HouseholderReflection,
     RidgeSpectrum,
@@ -31,14 +31,15 @@ def draw(n: int, d: int) -> tuple[Array, Array]:
     return X, X @ rng.normal(size=(d, 2)) + rng.normal(size=(n, 2)) + 3
 
 
-def left_out(rows: LeastSquaresRows, alpha: float, intercept: bool) -> Array:
+def left_out(rows: Observations, alpha: float, intercept: bool) -> Array:
     """Return the leave-one-out errors by a fit without each row."""
-    errors = np.empty_like(rows.Y)
+    errors = np.empty_like(rows.y)
     for i in range(len(rows)):
         rest = np.arange(len(rows)) != i
-        others = LeastSquaresRows(rows.X[rest], rows.Y[rest], None if rows.weight is None else rows.weight[rest])
+        others = rows.take(np.flatnonzero(rest))
+        others = observations_of(others.design, others.y, others.weight)
         fit = least_squares(others, np.full(2, alpha), intercept=intercept).value
-        errors[i] = rows.Y[i] - rows.X[[i]] @ fit.coefficients - fit.intercept
+        errors[i] = rows.y[i] - rows.design.data[[i]] @ fit.coefficients - fit.intercept
     return errors
 
 
@@ -62,7 +63,7 @@ def test_leave_one_out_errors_agree_with_refits(
 ) -> None:
     X, Y = draw(*shape)
     weight = np.random.default_rng(1).integers(0, 3, shape[0]) + 0.5 if weighted else None
-    rows = LeastSquaresRows(wrap(X), Y, weight)
+    rows = observations_of(wrap(X), Y, weight)
     errors = every_error(decompose(rows, intercept=intercept, stable=stable))
     for position, alpha in enumerate(ALPHAS):
         expected = left_out(rows, alpha, intercept)
@@ -72,7 +73,7 @@ def test_leave_one_out_errors_agree_with_refits(
 def test_rows_in_several_tiles() -> None:
     """The errors are (y − ŷ)/(1 − h), with the leverages h of the ridge regression."""
     X, Y = draw(20_000, 4)
-    parts = list(decompose(LeastSquaresRows(X, Y), intercept=False).errors(ALPHAS, lambda errors: errors))
+    parts = list(decompose(observations_of(X, Y), intercept=False).errors(ALPHAS, lambda errors: errors))
     assert len(parts) > 1
     errors = np.concatenate([part.values for part in parts])
     for position, alpha in enumerate(ALPHAS):
@@ -86,7 +87,7 @@ def test_rows_without_weight_are_predicted_by_all_others(shape: tuple[int, int])
     X, Y = draw(*shape)
     weight = np.ones(len(X))
     weight[2] = 0.0
-    rows = LeastSquaresRows(X, Y, weight)
+    rows = observations_of(X, Y, weight)
     errors = every_error(decompose(rows, intercept=True))
     for position, alpha in enumerate(ALPHAS):
         np.testing.assert_allclose(errors[:, :, position], left_out(rows, alpha, True), rtol=1e-7, atol=1e-8)
@@ -100,7 +101,7 @@ def test_generalised_cross_validation_agrees_with_its_definition(
 ) -> None:
     X, Y = draw(*shape)
     n, d = shape
-    scores = decompose(LeastSquaresRows(X, Y), intercept=intercept, stable=stable).generalised_errors(ALPHAS)
+    scores = decompose(observations_of(X, Y), intercept=intercept, stable=stable).generalised_errors(ALPHAS)
     A = X - X.mean(axis=0) if intercept else X
     for position, alpha in enumerate(ALPHAS):
         hat = A @ np.linalg.solve(A.T @ A + alpha * np.eye(d), A.T) + (1 / n if intercept else 0.0)
@@ -112,7 +113,7 @@ def test_generalised_cross_validation_agrees_with_its_definition(
 def test_small_penalties_take_a_stable_factorisation() -> None:
     X, Y = draw(50, 3)
     X = X * [1.0, 1e-5, 1.0]
-    cheap, stable = (decompose(LeastSquaresRows(X, Y), intercept=True, smallest=alpha) for alpha in (1.0, 1e-9))
+    cheap, stable = (decompose(observations_of(X, Y), intercept=True, smallest=alpha) for alpha in (1.0, 1e-9))
     assert cheap.sums is not None
     assert stable.sums is None
     np.testing.assert_allclose(np.sort(cheap.values)[1:], np.sort(stable.values)[1:], rtol=1e-10)
@@ -122,13 +123,13 @@ def test_eigenvalues_beyond_float64_are_rejected() -> None:
     """All leave-one-out errors would be NaN, and the first penalty would always be chosen."""
     X, Y = draw(50, 3)
     with pytest.raises(NonFiniteError, match="too large for float64"):
-        decompose(LeastSquaresRows(1e160 * X, Y), intercept=True)
+        decompose(observations_of(1e160 * X, Y), intercept=True)
 
 
 def test_candidates_cover_the_spectrum() -> None:
     X, Y = draw(50, 3)
     for scale, count in (([1.0, 1.0, 1.0], None), ([1.0, 1e-4, 1.0], 31)):
-        spectrum = decompose(LeastSquaresRows(X * scale, Y), intercept=True)
+        spectrum = decompose(observations_of(X * scale, Y), intercept=True)
         assert isinstance(spectrum, TallSpectrum)
         alphas = candidate_penalties(spectrum)
         largest, smallest = spectrum.values.max(), spectrum.values.min()
@@ -140,7 +141,7 @@ def test_candidates_cover_the_spectrum() -> None:
 
 
 def test_candidates_for_constant_columns() -> None:
-    alphas = candidate_penalties(decompose(LeastSquaresRows(np.ones((9, 2)), np.ones((9, 1))), intercept=True))
+    alphas = candidate_penalties(decompose(observations_of(np.ones((9, 2)), np.ones((9, 1))), intercept=True))
     assert len(alphas) == 31
     assert (alphas > 0).all()
 
@@ -159,7 +160,7 @@ def test_a_value_that_is_not_a_number(shape: tuple[int, int], stable: bool) -> N
     X, Y = draw(*shape)
     X[1, 2] = np.nan
     with pytest.raises(NonFiniteError, match="not finite"):
-        decompose(LeastSquaresRows(X, Y), intercept=True, stable=stable)
+        decompose(observations_of(X, Y), intercept=True, stable=stable)
 
 
 @pytest.mark.parametrize("shape", [(12, 27), (27, 4)], ids=str)
@@ -168,13 +169,13 @@ def test_the_largest_numbers_are_rejected(shape: tuple[int, int], stable: bool) 
     """LAPACK would not converge, or the squares of its results would be infinite."""
     X = np.finfo(float).max * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=shape)
     with pytest.raises(NonFiniteError, match="too large for float64"):
-        decompose(LeastSquaresRows(X, np.ones((len(X), 1))), intercept=False, stable=stable)
+        decompose(observations_of(X, np.ones((len(X), 1))), intercept=False, stable=stable)
 
 
 @pytest.mark.parametrize("weight", [1e-320, 1e-150])
 def test_tiny_weights_do_not_hide_numbers_whose_differences_or_squares_overflow(weight: float) -> None:
     X = np.finfo(float).max * np.array([[1.0], [0.0], [0.0], [-1.0], [-1.0], [-1.0]])
-    rows = LeastSquaresRows(X, np.ones((6, 1)), np.full(6, weight))
+    rows = observations_of(X, np.ones((6, 1)), np.full(6, weight))
     with pytest.raises(NonFiniteError, match="too large for float64"):
         list(decompose(rows, intercept=True, smallest=0.1).errors(ALPHAS, lambda errors: errors))
 
@@ -184,8 +185,8 @@ def test_squares_beyond_float64_are_not_needed_with_tiny_weights(intercept: bool
     """Only x √w matters, which is of ordinary size."""
     X, Y = draw(12, 2)
     weight = np.random.default_rng(2).uniform(0.5, 1.5, 12)
-    usual = every_error(decompose(LeastSquaresRows(X, Y, weight), intercept=intercept))
-    huge = every_error(decompose(LeastSquaresRows(1e155 * X, Y, 1e-310 * weight), intercept=intercept))
+    usual = every_error(decompose(observations_of(X, Y, weight), intercept=intercept))
+    huge = every_error(decompose(observations_of(1e155 * X, Y, 1e-310 * weight), intercept=intercept))
     np.testing.assert_allclose(huge, usual, rtol=1e-9)
 
 
@@ -196,20 +197,20 @@ def test_rows_without_weight_may_be_arbitrarily_far_away(shape: tuple[int, int])
     weight = np.full(len(X), 1e-300)
     weight[2], X[2] = 0.0, -np.finfo(float).max
     heavy = weight > 0
-    expected = every_error(decompose(LeastSquaresRows(X[heavy], Y[heavy], weight[heavy]), intercept=True))
-    found = every_error(decompose(LeastSquaresRows(X, Y, weight), intercept=True))
+    expected = every_error(decompose(observations_of(X[heavy], Y[heavy], weight[heavy]), intercept=True))
+    found = every_error(decompose(observations_of(X, Y, weight), intercept=True))
     np.testing.assert_allclose(found[heavy], expected, rtol=1e-8)
 
 
 def test_one_row_of_the_largest_numbers_has_all_the_weight() -> None:
     """The triangle has no rows, so that nothing is explained."""
     X = np.full((6, 2), np.finfo(float).max)
-    rows = LeastSquaresRows(X, np.ones((6, 1)), np.eye(6)[0])
+    rows = observations_of(X, np.ones((6, 1)), np.eye(6)[0])
     assert every_error(decompose(rows, intercept=True, stable=True)).shape == (6, 1, len(ALPHAS))
 
 
 def test_the_largest_of_equally_good_penalties_is_chosen() -> None:
-    spectrum = decompose(LeastSquaresRows(np.eye(4)[:, :2], np.ones((4, 1))), intercept=False)
+    spectrum = decompose(observations_of(np.eye(4)[:, :2], np.ones((4, 1))), intercept=False)
     alphas = np.array([1e-8, 1e-4, 1.0, 100.0])
     assert index_of_least(spectrum, alphas, np.array([2.0, 2.0, 2.0, 2.0]) - 1e-8 * (alphas < 1e-6)) == 3
     assert index_of_least(spectrum, alphas, np.array([2.0, 2.0, 2.0, 2.0 + 2e-15])) == 3

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import nnls
 
 from mercer._errors import NonFiniteError
+from mercer.matrices import observations_of
 from mercer.optim.least_squares import least_squares
-from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.nonnegative import nonnegative_least_squares
 
 Array = np.ndarray
@@ -27,7 +27,7 @@ def draw(n: int, d: int) -> tuple[Array, Array]:
 def test_the_solution_of_the_rows_agrees(shape: tuple[int, int], alpha: float, intercept: bool, weighted: bool) -> None:
     X, Y = draw(*shape)
     weight = np.arange(len(X)) % 3 + 0.5 if weighted else None
-    solution = nonnegative_least_squares(LeastSquaresRows(X, Y, weight), np.full(2, alpha), intercept=intercept)
+    solution = nonnegative_least_squares(observations_of(X, Y, weight), np.full(2, alpha), intercept=intercept)
     assert solution.certificate.holds
     assert solution.certificate.kind == "KKT"
     root = np.ones((len(X), 1)) if weight is None else np.sqrt(weight)[:, None]
@@ -48,8 +48,8 @@ def test_the_solution_of_the_rows_agrees(shape: tuple[int, int], alpha: float, i
 def test_the_constraint_does_not_change_positive_coefficients() -> None:
     X, _ = draw(50, 4)
     Y = X @ np.array([[1.0], [2.0], [3.0], [4.0]]) + 1
-    free = least_squares(LeastSquaresRows(X, Y), np.zeros(1)).value
-    bound = nonnegative_least_squares(LeastSquaresRows(X, Y), np.zeros(1), intercept=True).value
+    free = least_squares(observations_of(X, Y), np.zeros(1)).value
+    bound = nonnegative_least_squares(observations_of(X, Y), np.zeros(1), intercept=True).value
     np.testing.assert_allclose(bound.coefficients, free.coefficients, rtol=1e-10)
     np.testing.assert_allclose(bound.intercept, free.intercept, rtol=1e-10)
 
@@ -57,14 +57,14 @@ def test_the_constraint_does_not_change_positive_coefficients() -> None:
 def test_units_do_not_matter() -> None:
     X, Y = draw(50, 4)
     units = 10.0 ** np.array([100, -100, 6, 0])
-    plain = nonnegative_least_squares(LeastSquaresRows(X, Y), np.zeros(2), intercept=True).value
-    scaled = nonnegative_least_squares(LeastSquaresRows(X * units, Y), np.zeros(2), intercept=True).value
+    plain = nonnegative_least_squares(observations_of(X, Y), np.zeros(2), intercept=True).value
+    scaled = nonnegative_least_squares(observations_of(X * units, Y), np.zeros(2), intercept=True).value
     np.testing.assert_allclose(scaled.coefficients * units[:, None], plain.coefficients, atol=1e-10)
 
 
 def test_the_certificate_of_too_few_steps_does_not_hold() -> None:
     X, Y = draw(300, 40)
-    solution = nonnegative_least_squares(LeastSquaresRows(X, Y), np.zeros(2), intercept=True, most_steps=1)
+    solution = nonnegative_least_squares(observations_of(X, Y), np.zeros(2), intercept=True, most_steps=1)
     assert not solution.certificate.holds
     assert solution.value.path.endswith("L-BFGS-B")
     assert (solution.value.coefficients >= 0).all()
@@ -75,21 +75,21 @@ def test_a_value_that_is_not_a_number(shape: tuple[int, int]) -> None:
     X, Y = draw(*shape)
     X[1, 2] = np.inf
     with pytest.raises(NonFiniteError, match="not finite"):
-        nonnegative_least_squares(LeastSquaresRows(X, Y), np.zeros(2), intercept=True)
+        nonnegative_least_squares(observations_of(X, Y), np.zeros(2), intercept=True)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
 def test_columns_below_rounding_do_not_matter(alpha: float) -> None:
     """The reciprocals of their lengths are infinite."""
     X = np.column_stack([np.full(4, 5e-324), np.arange(4.0)])
-    solution = nonnegative_least_squares(LeastSquaresRows(X, X[:, 1:]), np.full(1, alpha), intercept=False)
+    solution = nonnegative_least_squares(observations_of(X, X[:, 1:]), np.full(1, alpha), intercept=False)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value.coefficients[:, 0], [0.0, 14 / (14 + alpha)], rtol=1e-12)
 
 
 def test_targets_whose_squares_overflow() -> None:
     X = np.arange(4.0)[:, None]
-    solution = nonnegative_least_squares(LeastSquaresRows(X, 1e200 * X), np.zeros(1), intercept=False)
+    solution = nonnegative_least_squares(observations_of(X, 1e200 * X), np.zeros(1), intercept=False)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value.coefficients, 1e200, rtol=1e-12)
 
@@ -97,10 +97,10 @@ def test_targets_whose_squares_overflow() -> None:
 def test_the_largest_numbers_are_rejected() -> None:
     X = np.finfo(float).max * np.array([[1.0], [-1.0], [1.0]])
     with pytest.raises(NonFiniteError, match="too large for float64"):
-        nonnegative_least_squares(LeastSquaresRows(X, np.ones((3, 1))), np.zeros(1), intercept=True)
+        nonnegative_least_squares(observations_of(X, np.ones((3, 1))), np.zeros(1), intercept=True)
 
 
 def test_columns_whose_length_overflows_are_rejected() -> None:
     X = np.finfo(float).max * np.array([[1.0, 0.8], [0.0, 0.8]])
     with pytest.raises(NonFiniteError, match="too large for float64"):
-        nonnegative_least_squares(LeastSquaresRows(X, np.ones((2, 1))), np.zeros(1), intercept=False)
+        nonnegative_least_squares(observations_of(X, np.ones((2, 1))), np.zeros(1), intercept=False)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from mercer.matrices.columns import DenseColumns, SparseColumns
 from mercer.optim._working_sets import ResidualWorkingSet
-from mercer.optim.columns import DenseColumns, SparseColumns
 from mercer.optim.duality import GapPenalty
 from tests.optim._lasso_cases import regression, strengths, violation
 

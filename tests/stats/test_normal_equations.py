@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mercer._errors import MergeError, UnseenRowsError
+from mercer.matrices.cross_products import joined_tile_rows
 from mercer.stats.normal_equations import NormalEquations
-from mercer.stats.tiles import joined_tile_rows
 from tests.stats._draws import draw
 
 Array = np.ndarray

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer._errors import MergeError
+from mercer.matrices.cross_products import joined_tile_rows
 from mercer.stats.normal_equations import RFactor
-from mercer.stats.tiles import joined_tile_rows
 from tests.stats._draws import draw
 
 Array = np.ndarray

@@ -45,7 +45,7 @@ from mercer.matrices.categorical import category_places
 from mercer.matrices.coordinates import positive_weight_rows
 from mercer.matrices.streamed import Reading, Responses, SamplingPlan, StreamedObservations, Survey
 from mercer.matrices.terms import with_categories
-from mercer.optim.streamed_rows import check_total_weight
+from mercer.optim.least_squares_source import check_total_weight
 from mercer.stats.by_class import ByClass
 from mercer.stats.distinct_rows import DistinctRows
 

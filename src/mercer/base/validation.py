@@ -471,7 +471,7 @@ def working_dtype(X: Any) -> Any:
 
 def check_same_device(values: Any, X: Any, name: str) -> None:
     """Raise if `values` are a tensor on another device than X; arrays and lists can be moved there."""
-    if is_tensor(values) and values.device != X.device:
+    if is_tensor(values) and is_tensor(X) and values.device != X.device:
         raise DeviceError(
             f"X is on {X.device}, but {name} is on {values.device}: models do not move tensors by themselves; give "
             f"{name}.to(X.device)."

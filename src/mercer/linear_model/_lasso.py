@@ -45,18 +45,15 @@ from mercer.linear_model._lasso_path import (
     alpha_grid,
     enet_path,
     fit_path,
-    fit_streamed_targets,
     fit_targets,
     largest_slope,
     lasso_path,
     sort_alphas,
-    to_columns,
     warn_if_unconverged,
 )
 from mercer.linear_model.least_squares import LeastSquaresRegressor
+from mercer.matrices import Matrix, Observations
 from mercer.optim.certificate import Solution
-from mercer.optim.least_squares_rows import LeastSquaresRows
-from mercer.optim.streamed_rows import StreamedRows
 
 
 class L1Regressor(LeastSquaresRegressor, ABC):
@@ -84,19 +81,16 @@ class L1Regressor(LeastSquaresRegressor, ABC):
                 "estimator",
             )
 
-    def _solve_at(self, rows: LeastSquaresRows, alpha: float, l1_ratio: float, start: Any = None) -> Solution:
+    def _solve_at(self, rows: Observations, alpha: float, l1_ratio: float, start: Any = None) -> Solution:
         """Return the solution at one penalty, and set `dual_gap_` and `n_iter_`."""
         try:
-            if isinstance(rows, StreamedRows):
-                fitted = fit_streamed_targets(rows, alpha, self._terms(l1_ratio), start=start)
-            else:
-                fitted = fit_targets(rows, alpha, self._terms(l1_ratio), precompute=self.precompute, start=start)
+            fitted = fit_targets(rows, alpha, self._terms(l1_ratio), precompute=self.precompute, start=start)
         except FitInterrupted as stop:
             raise FitInterrupted(str(stop), self._record(stop.solution, rows)) from None
         return self._record(fitted, rows)
 
-    def _record(self, fitted: CoordinateFit, rows: LeastSquaresRows) -> Solution:
-        gaps = cast_to_precision(np.array([point.gap for point in fitted.each]), rows.dtype)
+    def _record(self, fitted: CoordinateFit, rows: Observations) -> Solution:
+        gaps = cast_to_precision(np.array([point.gap for point in fitted.each]), rows.design.dtype)
         sweeps = [point.sweeps for point in fitted.each]
         single = len(sweeps) == 1
         self.dual_gap_ = gaps[0] if single else gaps
@@ -106,12 +100,12 @@ class L1Regressor(LeastSquaresRegressor, ABC):
             return replace(solution, value=replace(solution.value, path=RANDOM_WORKING_SETS))
         return solution
 
-    def _store(self, solution: Solution, rows: LeastSquaresRows, y: Any) -> None:
+    def _store(self, solution: Solution, rows: Observations, y: Any) -> None:
         super()._store(solution, rows, y)
         moved = self._moved_by_rounding(solution.value, rows)
         if moved.any():
             gaps = np.square(np.sqrt(self.dual_gap_, dtype=np.float64) + moved * np.sqrt(0.5 / rows.total_weight))
-            self.dual_gap_ = cast_to_precision(gaps, rows.dtype)[() if np.ndim(self.dual_gap_) else 0]
+            self.dual_gap_ = cast_to_precision(gaps, rows.design.dtype)[() if np.ndim(self.dual_gap_) else 0]
 
     def _findings(self, solution: Solution) -> list[Finding]:
         found = super()._findings(solution)
@@ -269,11 +263,11 @@ class ElasticNet(L1Regressor):
     def _fit_source(self, source: Source) -> Any:
         return self._fit_rows_of(source, self._solver())
 
-    def _solver(self) -> Callable[[LeastSquaresRows], Solution]:
+    def _solver(self) -> Callable[[Observations], Solution]:
         """Return the function that solves for rows; with a warm start it begins at the last coefficients."""
         start = getattr(self, "coef_", None) if self.warm_start else None
 
-        def solve(rows: LeastSquaresRows) -> Solution:
+        def solve(rows: Observations) -> Solution:
             self._warn_without_penalty(self.alpha)
             return self._solve_at(rows, self.alpha, self.l1_ratio, start)
 
@@ -386,7 +380,7 @@ Split = tuple[Array, Array]
 
 
 def mean_squared_errors(
-    X: Any,
+    X: Matrix,
     y: Array,
     weight: Array | None,
     splits: Sequence[Split],
@@ -396,12 +390,11 @@ def mean_squared_errors(
     progress: Callable[[], None] = lambda: None,
 ) -> Array:
     """Return mean squared errors of test rows, of shape (ratios, folds, alphas); `progress` is called for each path."""
-    by_row = X.tocsr() if hasattr(X, "indptr") else X
     errors = []
     for grid, terms in zip(alphas, ratios, strict=True):
         for train, test in splits:
             task = PathTask.of(X, y, weight_in_fold(train, len(y), weight))
-            errors.append(_test_errors(task, by_row, test, weight, grid, terms))
+            errors.append(_test_errors(task, test, weight, grid, terms))
             progress()
     return np.reshape(errors, (len(ratios), len(splits), -1))
 
@@ -413,7 +406,7 @@ def choose_penalty(errors: Array, alphas: Sequence[Array], l1_ratios: Sequence[A
     return alphas[kind][np.argmin(means[kind])], l1_ratios[kind]
 
 
-def _test_errors(task: PathTask, X: Any, test: Array, weight: Array | None, alphas: Array, terms: PathTerms) -> Array:
+def _test_errors(task: PathTask, test: Array, weight: Array | None, alphas: Array, terms: PathTerms) -> Array:
     found = fit_path(task, alphas, terms)
     warn_if_unconverged(found, alphas, task.total)
     rows = np.arange(len(task.y))[test]
@@ -423,9 +416,9 @@ def _test_errors(task: PathTask, X: Any, test: Array, weight: Array | None, alph
     W = np.column_stack([point.coefficients for point in found])
     intercepts = np.array([point.intercept for point in found])
     total = np.zeros(len(found))
-    for block in row_blocks(len(rows), rows_per_block(X.shape[1])):  # a few rows are copied at a time
+    for block in row_blocks(len(rows), rows_per_block(task.X.n_columns)):  # a few rows are copied at a time
         few = rows[block]
-        total += weight[block] @ np.square(X[few] @ W + intercepts - task.y[few, None])
+        total += weight[block] @ np.square(task.X.take(few).matvec(W) + intercepts - task.y[few, None])
     return np.asarray(total / weight.sum())
 
 
@@ -493,8 +486,8 @@ class L1RegressorCV(L1Regressor, ABC):
             )
         return X, column_or_1d(y, warn=True)
 
-    def _choose_and_solve(self, rows: LeastSquaresRows, *, params: dict[str, Any]) -> Solution:
-        X, y, l1_ratios = to_columns(rows.X), rows.Y[:, 0], self._l1_ratios()
+    def _choose_and_solve(self, rows: Observations, *, params: dict[str, Any]) -> Solution:
+        X, y, l1_ratios = rows.design, rows.y[:, 0], self._l1_ratios()
         alphas = self._grids(PathTask.of(X, y, rows.weight), l1_ratios)
         splits = self._splits(rows, params)
         kinds = [self._terms(l1_ratio) for l1_ratio in l1_ratios]
@@ -522,11 +515,11 @@ class L1RegressorCV(L1Regressor, ABC):
             check_scalar(alpha, f"alphas[{index}]", target_type=Real, min_val=0.0, include_boundaries="left")
         return [sort_alphas(self.alphas)] * len(l1_ratios)
 
-    def _splits(self, rows: LeastSquaresRows, params: dict[str, Any]) -> list[Any]:
+    def _splits(self, rows: Observations, params: dict[str, Any]) -> list[Any]:
         given: dict[str, Any] = {}
         if _routing_enabled():
             given = process_routing(self, "fit", sample_weight=rows.weight, **params).splitter.split
-        return list(check_cv(self.cv).split(rows.X, rows.Y[:, 0], **given))
+        return list(check_cv(self.cv).split(rows.design.data, rows.y[:, 0], **given))
 
     def get_metadata_routing(self) -> Any:
         """Return the metadata routing.

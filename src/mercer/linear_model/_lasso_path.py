@@ -1,8 +1,8 @@
 """The lasso and the elastic net at one penalty or along a path of them, in scikit-learn's units.
 
 The objective is the mean of (y − X w − b)² / 2 plus alpha (l1_ratio ‖w‖₁ + (1 − l1_ratio) ‖w‖² / 2). `fit_path` solves
-it for one target at several alphas, `fit_targets` for several targets at one alpha, and `fit_streamed_targets` for a
-source. `lasso_path` and `enet_path` are scikit-learn's functions.
+it for one target at several alphas, and `fit_targets` for several targets at one alpha. `lasso_path` and `enet_path`
+are scikit-learn's functions.
 """
 
 from __future__ import annotations
@@ -24,19 +24,23 @@ from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyErr
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer._warn import warn
-from mercer.base.validation import check_finite_entries, check_start, is_sparse
+from mercer.base.validation import check_finite_entries, check_start
 from mercer.families.penalties import Strengths
+from mercer.matrices import Matrix, Observations, as_matrix
+from mercer.matrices.columns import CONSTANT_SPREAD
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.columns import CONSTANT_SPREAD
 from mercer.optim.duality import least_squares_gap
 from mercer.optim.krylov import RESIDUAL_TOLERANCE
 from mercer.optim.lasso import MAX_LASSO_SWEEPS, LassoFit, WorkingRegression, solve_path
-from mercer.optim.least_squares import is_direct_cheap, least_squares, solve_by_conjugate_gradients
-from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.optim.least_squares import (
+    is_direct_cheap,
+    least_squares,
+    normal_equations,
+    solve_by_conjugate_gradients,
+)
 from mercer.optim.linear_fit import NOT_FINITE, LinearFit
-from mercer.optim.streamed_rows import StreamedRows
 from mercer.report.wording import format_count
-from mercer.stats.normal_equations import CrossProducts
+from mercer.stats.normal_equations import CrossProducts, NormalEquations
 
 #: name of the algorithm in `plan_`
 WORKING_SETS = "coordinate descent on working sets"
@@ -49,8 +53,6 @@ CLOSER_AIM = 1e-4
 AIM_ROUNDING = 1e-12
 #: an alpha below this counts as no penalty
 SMALLEST_ALPHA_OF_GRID = float(np.finfo(np.float64).resolution)
-#: number of rows by which most columns that vary are recognised
-ROWS_OF_VARIATION_TEST = 8
 #: eigenvalues of a Gram matrix of columns of unit length below this portion, per column, are rounding
 EIGENVALUE_ROUNDING = float(np.finfo(float).eps)
 
@@ -111,18 +113,18 @@ class PathTerms:
 class PathTask:
     """Rows and one target; the losses are divided by `total`, which is the sum of the weights by default."""
 
-    X: Any
+    X: Matrix
     y: Array
     weight: Array | None
     total: float
 
     @classmethod
-    def of(cls, X: Any, y: Array, weight: Array | None) -> PathTask:
+    def of(cls, X: Matrix, y: Array, weight: Array | None) -> PathTask:
         total = float(len(y) if weight is None else weight.sum())
         return cls(X, np.asarray(y, dtype=np.float64), weight, total)
 
     def regression(self, *, intercept: bool) -> WorkingRegression:
-        return WorkingRegression.of(self.X, self.y, self.weight, np.zeros(self.X.shape[1]), intercept=intercept)
+        return WorkingRegression.of(self.X, self.y, self.weight, np.zeros(self.X.n_columns), intercept=intercept)
 
 
 def fit_path(task: PathTask, alphas: Array, terms: PathTerms, start: Array | None = None) -> list[PathPoint]:
@@ -137,12 +139,12 @@ def fit_path(task: PathTask, alphas: Array, terms: PathTerms, start: Array | Non
 
 
 @contextmanager
-def name_largest_column(X: Any) -> Iterator[None]:
+def name_largest_column(X: Matrix) -> Iterator[None]:
     """Add the column with the largest values to an error about values that overflow, in scikit-learn's words."""
     try:
         yield
     except NonFiniteError:
-        largest = np.asarray(abs(X).max(axis=0).toarray() if is_sparse(X) else np.abs(X).max(axis=0)).ravel()
+        largest = np.abs(X.ranges()).max(axis=0)
         column = int(np.argmax(largest))
         raise NonFiniteError(VALUES_TOO_LARGE_FOR_LASSO.format(column=column, largest=largest[column])) from None
 
@@ -160,7 +162,7 @@ def _with_l1(task: PathTask, alphas: Array, terms: PathTerms, start: Array | Non
         solutions = solve_path(
             task.X,
             task.y,
-            terms.strengths(task.X.shape[1]),
+            terms.strengths(task.X.n_columns),
             alphas * task.total,
             weight=task.weight,
             fit_intercept=terms.intercept,
@@ -178,8 +180,7 @@ def _with_l1(task: PathTask, alphas: Array, terms: PathTerms, start: Array | Non
 
 def _without_l1(task: PathTask, alpha: float, terms: PathTerms) -> PathPoint:
     """Solve without absolute values in the penalty, by a closed form or conjugate gradients."""
-    X = task.X.tocsr() if is_sparse(task.X) else task.X
-    rows = LeastSquaresRows(X, task.y[:, None], task.weight)
+    rows = Observations(task.X, task.y[:, None], task.weight)
     penalty = np.array([alpha * task.total])
     if is_direct_cheap(rows):
         solution = least_squares(rows, penalty, intercept=terms.intercept)
@@ -250,16 +251,16 @@ def usable_gram(precompute: Any, task: PathTask, *, intercept: bool) -> Array | 
     True, False and "auto" have no effect: the solver keeps the products that it needs. A matrix in single precision is
     not used, as it has fewer digits than the fit.
     """
-    if isinstance(precompute, bool | np.bool_ | str) or is_sparse(task.X):
+    if isinstance(precompute, bool | np.bool_ | str) or task.X.is_sparse:
         return None
     gram = np.asarray(precompute)
-    columns = task.X.shape[1]
+    columns = task.X.n_columns
     if gram.shape != (columns, columns):
         raise DataError(
             f"The Gram matrix given as `precompute` has shape {gram.shape}, but X has {columns} columns; give X.T @ X, "
             "or precompute=False."
         )
-    centre = np.average(task.X, axis=0, weights=task.weight)
+    centre = np.average(task.X.data, axis=0, weights=task.weight)
     if intercept and not np.allclose(centre, 0.0):
         warn(
             "Gram matrix was provided but X was centered to fit intercept: recomputing Gram matrix.",
@@ -272,11 +273,11 @@ def usable_gram(precompute: Any, task: PathTask, *, intercept: bool) -> Array | 
 
 def _check_gram(gram: Array, task: PathTask, centre: Array) -> None:
     """Raise an error if one element of the Gram matrix, computed anew, differs."""
-    first = task.X.shape[1] // 2
-    second = min(first + 1, task.X.shape[1] - 1)
-    left, right = (task.X[:, j].astype(np.float64) - centre[j] for j in (first, second))
+    first = task.X.n_columns // 2
+    second = min(first + 1, task.X.n_columns - 1)
+    left, right = (task.X.data[:, j].astype(np.float64) - centre[j] for j in (first, second))
     expected = left @ right if task.weight is None else (task.weight * left) @ right
-    precise = gram.dtype == task.X.dtype == np.float64
+    precise = gram.dtype == task.X.data.dtype == np.float64
     if not np.isclose(expected, gram[first, second], rtol=1e-7 if precise else 1e-4, atol=1e-5):
         raise DataError(
             "Gram matrix passed in via 'precompute' parameter did not pass validation when a single element was "
@@ -295,17 +296,19 @@ class CoordinateFit:
 
 
 def fit_targets(
-    rows: LeastSquaresRows, alpha: float, terms: PathTerms, *, precompute: Any = False, start: Any = None
+    rows: Observations, alpha: float, terms: PathTerms, *, precompute: Any = False, start: Any = None
 ) -> CoordinateFit:
-    """Fit every target at one alpha.
+    """Fit every target at one alpha; observations that can only be summed are reduced to a small problem first.
 
     A `FitInterrupted` has a `CoordinateFit` as its `solution`, with zeros for targets that were not fitted.
     """
-    X, weight = to_columns(rows.X), normalise_weights(rows.weight)
-    tasks = [PathTask.of(X, y, weight) for y in rows.Y.T]
-    terms = replace(terms, closely=True, gram=usable_gram(precompute, tasks[0], intercept=terms.intercept))
-    starts = _split_start(start, rows)
-    constant = constant_columns(X, weight) if terms.intercept else ()
+    terms, starts = replace(terms, closely=True), _split_start(start, rows)
+    if not rows.has_rows:
+        return _fit_sums(normal_equations(rows), alpha, terms, starts)
+    X, weight = rows.design, normalise_weights(rows.weight)
+    tasks = [PathTask.of(X, y, weight) for y in rows.y.T]
+    terms = replace(terms, gram=usable_gram(precompute, tasks[0], intercept=terms.intercept))
+    constant = tuple(X.constant_columns(weight).tolist()) if terms.intercept else ()
     return fit_each_target(tasks, alpha, terms, starts, partial(combine_targets, constant=constant))
 
 
@@ -329,31 +332,12 @@ def fit_each_target(
     return combine(found)
 
 
-def to_columns(X: Any) -> Any:
-    """Return X as the solver reads it: floating-point numbers, and sparse matrices by column."""
-    if is_sparse(X):
-        return X.tocsc()
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-
-
 def normalise_weights(weight: Array | None) -> Array | None:
     """Return weights that sum to the number of rows, as in scikit-learn's Gram matrices."""
     return None if weight is None else np.asarray(weight * (len(weight) / weight.sum()))
 
 
-def constant_columns(X: Any, weight: Array | None) -> tuple[int, ...]:
-    """Return the columns that do not vary among rows of positive weight."""
-    weighted = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
-    if is_sparse(X):
-        rows = X if len(weighted) == X.shape[0] else X.tocsr()[weighted]
-        constant = np.flatnonzero(rows.max(axis=0).toarray().ravel() == rows.min(axis=0).toarray().ravel())
-        return tuple(int(j) for j in constant)
-    few = X[weighted[:ROWS_OF_VARIATION_TEST]]
-    suspects = np.flatnonzero((few == few[0]).all(axis=0))
-    return tuple(int(j) for j in suspects if (X[weighted, j] == few[0, j]).all())
-
-
-def _split_start(start: Any, rows: LeastSquaresRows) -> list[Array | None]:
+def _split_start(start: Any, rows: Observations) -> list[Array | None]:
     """Return the coefficients to begin with for each target, or None for each."""
     if start is None:
         return [None] * rows.targets
@@ -369,7 +353,7 @@ def _split_start(start: Any, rows: LeastSquaresRows) -> list[Array | None]:
 def _unfitted_point(task: PathTask) -> PathPoint:
     """Return a model of zeros for a target that was not fitted."""
     certificate = Certificate("duality gap", np.inf, 0.0, "stopped by the user before this target")
-    return PathPoint(np.zeros(task.X.shape[1]), float(task.y.mean()), np.inf, 0, certificate, WORKING_SETS)
+    return PathPoint(np.zeros(task.X.n_columns), float(task.y.mean()), np.inf, 0, certificate, WORKING_SETS)
 
 
 def combine_targets(found: list[PathPoint], constant: tuple[int, ...]) -> CoordinateFit:
@@ -381,13 +365,12 @@ def combine_targets(found: list[PathPoint], constant: tuple[int, ...]) -> Coordi
     return CoordinateFit(Solution(linear, worst.certificate, ()), found)
 
 
-def fit_streamed_targets(rows: StreamedRows, alpha: float, terms: PathTerms, *, start: Any = None) -> CoordinateFit:
-    """Fit every target at one alpha to a source, which is read once; see `fit_targets`.
+def _fit_sums(sums: NormalEquations, alpha: float, terms: PathTerms, starts: Sequence[Array | None]) -> CoordinateFit:
+    """Fit every target at one alpha, given the sums of all rows; see `fit_targets`.
 
     With the Gram matrix G = V Λ Vᵀ of columns about their means, A = Λ^½ Vᵀ and z = Λ^−½ Vᵀ Xᵀy,
     ‖y − X w‖² = ‖z − A w‖² + rest for every w. So the small problem of A and z has the same optimum and duality gap.
     """
-    sums = rows.sums
     if not sums.finite:
         raise NonFiniteError(NOT_FINITE)
     products = sums.products(centred=terms.intercept)
@@ -396,18 +379,18 @@ def fit_streamed_targets(rows: StreamedRows, alpha: float, terms: PathTerms, *, 
     A, Z = _small_equivalent(products)
     if terms.intercept:
         A[:, constant] = 0.0  # exactly, without rounding
-    tasks = [PathTask(A, z, None, sums.weight) for z in Z.T]
-    plain = replace(terms, closely=True, intercept=False)
+    tasks = [PathTask(as_matrix(A), z, None, sums.weight) for z in Z.T]
+    plain = replace(terms, intercept=False)
     known = tuple(constant.tolist()) if terms.intercept else ()
-    combine = partial(_add_intercepts, rows=rows, constant=known, terms=terms)
-    return fit_each_target(tasks, alpha, plain, _split_start(start, rows), combine)
+    combine = partial(_add_intercepts, sums=sums, constant=known, terms=terms)
+    return fit_each_target(tasks, alpha, plain, starts, combine)
 
 
 def _add_intercepts(
-    found: list[PathPoint], rows: StreamedRows, constant: tuple[int, ...], terms: PathTerms
+    found: list[PathPoint], sums: NormalEquations, constant: tuple[int, ...], terms: PathTerms
 ) -> CoordinateFit:
     """Add the intercepts, which a problem of columns about their means does not have."""
-    x, y = rows.sums.mean if terms.intercept else (np.zeros(rows.shape[1]), np.zeros(rows.targets))
+    x, y = sums.mean if terms.intercept else map(np.zeros_like, sums.mean)
     moved = [
         point._replace(intercept=float(level - x @ point.coefficients)) for point, level in zip(found, y, strict=True)
     ]
@@ -610,10 +593,10 @@ def enet_path(
         return enet_path_of_scikit_learn(**given, **params)  # type: ignore[no-any-return]
     if check_input:
         X, y = _checked(X, y)
-    task = PathTask.of(X, y, None)
+    task = PathTask.of(as_matrix(X), y, None)
     if (weight := params.get("sample_weight")) is not None:
-        task = PathTask(X, task.y, np.asarray(weight, dtype=np.float64), task.total)
-    centred = params.get("X_offset") is not None and hasattr(X, "indptr")
+        task = PathTask(task.X, task.y, np.asarray(weight, dtype=np.float64), task.total)
+    centred = params.get("X_offset") is not None and task.X.is_sparse
     try:
         gram = usable_gram(precompute, task, intercept=False)
         terms = _terms(params, l1_ratio=l1_ratio, intercept=centred, positive=positive, gram=gram)

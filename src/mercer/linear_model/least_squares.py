@@ -41,13 +41,12 @@ from mercer.base.validation import (
     restore_on_failure,
 )
 from mercer.data.sources.base import Chunk, Source
-from mercer.matrices import Encoded
+from mercer.matrices import Observations, observations_of
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.least_squares import is_direct_cheap, least_squares, solve_by_conjugate_gradients
-from mercer.optim.least_squares_rows import LeastSquaresRows, encoded_rows, tensor_rows
+from mercer.optim.least_squares_source import SourceObservations
 from mercer.optim.linear_fit import LinearFit
 from mercer.optim.nonnegative import nonnegative_least_squares
-from mercer.optim.streamed_rows import StreamedRows
 
 
 class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):
@@ -78,7 +77,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
 
     # Fitting.
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, solver: Callable[[LeastSquaresRows], Solution]) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, solver: Callable[[Observations], Solution]) -> Self:
         """Fit by `solver`, which returns the `LinearFit` of rows and sets the attributes of the concrete model."""
         with restore_on_failure(self):
             self._validate_params()
@@ -96,7 +95,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
                 raise
         return self
 
-    def _solve(self, rows: LeastSquaresRows, y: Any, solver: Callable[[LeastSquaresRows], Solution]) -> None:
+    def _solve(self, rows: Observations, y: Any, solver: Callable[[Observations], Solution]) -> None:
         """Solve and store; after an interruption the best coefficients so far are stored."""
         try:
             solution, interruption = solver(rows), None
@@ -106,7 +105,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         if interruption is not None:
             raise interruption
 
-    def _fit_rows_of(self, source: Source, solver: Callable[[LeastSquaresRows], Solution]) -> Any:
+    def _fit_rows_of(self, source: Source, solver: Callable[[Observations], Solution]) -> Any:
         """Fit to a source; return NotImplemented if it has no more rows than columns, which need all rows in memory."""
         forget_fit(self)
         first = source.head()
@@ -115,11 +114,11 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         _, y = self._checked(first.X, first.y)
         reader = reader_of(self)
         with locate_bad_values(source, reader, _numbers_of):
-            rows = StreamedRows.of(source, partial(_rows_of, reader))
+            rows = SourceObservations.of(source, partial(_rows_of, reader))
             if rows.n_rows <= rows.shape[1]:
                 return NotImplemented
             self._solve(rows, y, solver)
-        self.plan_ = streamed_plan(self.plan_.path, rows.dtype)
+        self.plan_ = streamed_plan(self.plan_.path, rows.design.dtype)
         return self
 
     def _checked_tensors(self, X: Any, y: Any) -> tuple[Any, Array]:
@@ -129,13 +128,9 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         stand_in = np.broadcast_to(0.0, X.shape)  # replaces X where only y is checked
         return X, self._checked(stand_in, fetch_tensor(y))[1]
 
-    def _rows(self, X: Any, Y: Array, sample_weight: Any, *, part: bool = False) -> LeastSquaresRows:
-        if isinstance(X, Encoded):
-            return encoded_rows(X, Y, check_weight(sample_weight, X, part=part))
-        if not is_tensor(X):
-            return LeastSquaresRows(X, Y, check_weight(sample_weight, X, part=part))
+    def _rows(self, X: Any, Y: Array, sample_weight: Any, *, part: bool = False) -> Observations:
         check_same_device(sample_weight, X, "sample_weight")
-        return tensor_rows(X, Y, check_weight(fetch_tensor(sample_weight), range(len(X))))
+        return observations_of(X, Y, check_weight(fetch_tensor(sample_weight), range(len(Y)), part=part))
 
     def _checked(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
         check_has_target(self, y)
@@ -157,9 +152,10 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         is_other_float = X.dtype.kind == "f" and X.dtype not in (np.float32, np.float64)
         return X.astype(np.float64) if is_other_float or (is_sparse(X) and X.dtype.kind != "f") else X, y
 
-    def _store(self, solution: Solution, rows: LeastSquaresRows, y: Any) -> None:
+    def _store(self, solution: Solution, rows: Observations, y: Any) -> None:
         fit: LinearFit = solution.value
-        self.plan_ = Plan(fit.path, str(rows.dtype), len(rows.blocks()), thread_count(), device=rows.device)
+        X = rows.design
+        self.plan_ = Plan(fit.path, str(X.dtype), len(X.triangle_blocks()), thread_count(), device=X.device)
         self.diagnosis_ = Diagnosis(tuple(self._findings(solution)))
         publish(self, coef_=fit.coefficients[:, 0].copy() if self._is_flat(y) else fit.coefficients.T.copy())
         if self.fit_intercept:
@@ -168,7 +164,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             self.intercept_ = 0.0
         self.certificate_ = self._certificate_as_published(solution, rows)
 
-    def _certificate_as_published(self, solution: Solution, rows: LeastSquaresRows) -> Certificate:
+    def _certificate_as_published(self, solution: Solution, rows: Observations) -> Certificate:
         """Return the certificate of `coef_` and `intercept_`, which float32 rows have rounded."""
         moved = self._moved_by_rounding(solution.value, rows)
         if not moved.any():
@@ -181,7 +177,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         share = float(np.max(moved / np.where(lengths > 0, lengths, 1.0)))
         return solution.certificate.after_rounding(dtype, lambda left: left + share)
 
-    def _moved_by_rounding(self, fit: LinearFit, rows: LeastSquaresRows) -> Array:
+    def _moved_by_rounding(self, fit: LinearFit, rows: Observations) -> Array:
         """Return how far rounding has moved the predictions of each target, as a length; the penalty counts as rows."""
         coefficients = np.reshape(self.coef_, (rows.targets, -1)).T
         change = coefficients.astype(np.float64) - fit.coefficients
@@ -190,7 +186,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             return np.zeros(rows.targets)
         # the penalty: alpha ‖w‖² is at most ‖y‖², the objective at w = 0, which bounds its change by rounding
         of_penalty = 0.5 * np.finfo(coefficients.dtype).eps * rows.target_lengths()
-        return np.asarray(np.hypot(rows.lengths_of(change, level), of_penalty))
+        return np.asarray(np.hypot(rows.predictor_lengths(change, level), of_penalty))
 
     def _findings(self, solution: Solution) -> list[Finding]:
         fit: LinearFit = solution.value
@@ -261,7 +257,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         return tags
 
 
-def _rows_of(reader: LeastSquaresRegressor, chunk: Chunk) -> LeastSquaresRows:
+def _rows_of(reader: LeastSquaresRegressor, chunk: Chunk) -> Observations:
     X, y = reader._checked(chunk.X, chunk.y, reset=False)
     return reader._rows(X, np.asarray(y, dtype=np.float64).reshape(len(y), -1), chunk.weight, part=True)
 
@@ -400,17 +396,17 @@ class LinearRegression(LeastSquaresRegressor):
     def _takes_tensors(self) -> bool:
         return not self.positive
 
-    def _minimise(self, rows: LeastSquaresRows) -> Solution:
+    def _minimise(self, rows: Observations) -> Solution:
         no_penalty = np.zeros(rows.targets)
         if self.positive:
             return nonnegative_least_squares(rows, no_penalty, intercept=self.fit_intercept)
         if not is_direct_cheap(rows):
             return solve_by_conjugate_gradients(rows, no_penalty, intercept=self.fit_intercept, tolerance=self.tol)
         solution = least_squares(rows, no_penalty, intercept=self.fit_intercept)
-        if not rows.sparse:
+        if not rows.design.is_sparse:
             self.rank_ = solution.value.rank
             with np.errstate(over="ignore"):  # infinite in single precision, as in scikit-learn
-                self.singular_ = solution.value.singular_values().astype(rows.dtype, copy=False)
+                self.singular_ = solution.value.singular_values().astype(rows.design.dtype, copy=False)
         return solution
 
     def _findings(self, solution: Solution) -> list[Finding]:

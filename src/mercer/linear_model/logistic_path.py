@@ -18,7 +18,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from mercer._errors import DataError, FitInterrupted
-from mercer._gpu import is_tensor, like, to_numpy
+from mercer._gpu import like, to_numpy
 from mercer._stored import stored
 from mercer._typing import Array
 from mercer._warn import warn
@@ -31,7 +31,6 @@ from mercer.base.validation import (
     check_same_device,
     check_two_classes_of_solver,
     check_weight,
-    is_sparse,
     warn_of_many_classes,
 )
 from mercer.data.labels import encode_labels
@@ -44,17 +43,9 @@ from mercer.linear_model.glm_solve import SolverLimits, certificate_as_published
 from mercer.linear_model.separation import examine, examine_classes
 from mercer.matrices import (
     Coordinates,
-    DenseMatrix,
-    Encoded,
-    Matrix,
     Observations,
-    SparseMatrix,
-    SplitMatrix,
-    TensorMatrix,
-    TensorObservations,
-    matrix_of,
+    standardize,
 )
-from mercer.matrices.coordinates import positive_weight_rows
 from mercer.matrices.streamed import SurveySample
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.choose import NEWTON, choose_for_logistic
@@ -225,9 +216,8 @@ class LogisticPath:
     @classmethod
     def of(cls, model: Any, X: Any, codes: Array, weight: Array | None) -> Self:
         """Return the path for rows in memory or on a device; the model has its `classes_`."""
-        design = _design(X, weight, intercept=model.fit_intercept, shifted=model.solver != "liblinear")
-        make: Any = TensorObservations.of if isinstance(design, TensorMatrix) else Observations
-        return cls.of_observations(model, make(design, codes, weight))
+        design = standardize(X, intercept=model.fit_intercept, shifted=model.solver != "liblinear", weight=weight)
+        return cls.of_observations(model, design.observe(codes, weight))
 
     @classmethod
     def of_observations(cls, model: Any, observations: Observations) -> Self:
@@ -337,21 +327,6 @@ class LogisticPath:
         if self.n_classes > 2:  # a constant for all classes has no effect; centred intercepts are easier to read
             intercept = intercept - intercept.mean()
         return Coefficients(np.atleast_2d(coef.T), np.atleast_1d(intercept))
-
-
-def _design(X: Any, weight: Any, *, intercept: bool, shifted: bool) -> Matrix:
-    """Return the design of X; without `shifted`, columns are not centred, so that the intercept can be penalised."""
-    movable = shifted or not intercept
-    if isinstance(X, Encoded) or (is_sparse(X) and movable):
-        return matrix_of(X, intercept=intercept, weight=weight)[0]
-    if is_sparse(X):
-        scaled = SparseMatrix.of(positive_weight_rows(X.tocsr(), weight)).coordinates
-        return SplitMatrix.of(sparse=SparseMatrix.within(X, scaled), intercept=True)
-    matrix = TensorMatrix if is_tensor(X) else DenseMatrix
-    if movable:
-        return matrix.of(X, intercept=intercept, weight=weight)
-    plain = matrix.of(X, intercept=False, weight=weight).coordinates
-    return matrix(X, replace(plain, intercept=True))
 
 
 # Parameters and data, by scikit-learn's rules.

@@ -45,7 +45,7 @@ from mercer.data.sources.base import Chunk, Source
 from mercer.linear_model import _perceptron_loops as loops
 from mercer.linear_model._linear_threshold import learn_in_order, read_all_labels
 from mercer.linear_model._perceptron_loops import PerceptronTerms
-from mercer.matrices.sparse import Entries
+from mercer.matrices.entries import Entries
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.row_order_loops import shuffle
 

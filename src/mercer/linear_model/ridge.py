@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -32,20 +31,18 @@ from mercer.base.sources import fits_sources
 from mercer.base.validation import check_alphas, forget_fit, is_sparse, restore_on_failure
 from mercer.data.sources.base import Source
 from mercer.linear_model.least_squares import LeastSquaresRegressor, checked_penalties
+from mercer.matrices import Observations
 from mercer.optim.certificate import Solution
 from mercer.optim.krylov import RESIDUAL_TOLERANCE
 from mercer.optim.least_squares import is_direct_cheap, least_squares, solve_by_conjugate_gradients
-from mercer.optim.least_squares_rows import LeastSquaresRows, TensorRows
 from mercer.optim.leave_one_out import (
     LeaveOneOutErrors,
     RidgeSpectrum,
-    TallSpectrum,
     candidate_penalties,
     decompose,
     index_of_least,
 )
 from mercer.optim.nonnegative import nonnegative_least_squares
-from mercer.optim.streamed_rows import StreamedRows
 from mercer.stats.normal_equations import NormalEquations
 
 #: scikit-learn's solvers that are iterative
@@ -73,7 +70,7 @@ class PenaltyChoice(NamedTuple):
     stored: Array | None = None  # (rows, targets, penalties): squared errors, or predictions where they were scored
 
 
-def tune_penalty(rows: LeastSquaresRows, method: str, *, intercept: bool) -> PenaltyChoice:
+def tune_penalty(rows: Observations, method: str, *, intercept: bool) -> PenaltyChoice:
     """Choose the penalty by the "loo" or "gcv" error, over a range that the spectrum suggests."""
     check_two_rows(rows)
     spectrum = decompose(rows, intercept=intercept)
@@ -85,7 +82,7 @@ def tune_penalty(rows: LeastSquaresRows, method: str, *, intercept: bool) -> Pen
 
 
 def choose_by_leave_one_out(
-    rows: LeastSquaresRows,
+    rows: Observations,
     alphas: Array,
     *,
     intercept: bool,
@@ -109,7 +106,7 @@ def choose_by_leave_one_out(
     return choose_best(alphas, scores, rows.targets)._replace(sums=spectrum.sums, stored=stored)
 
 
-def _store_errors(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array, *, predictions: bool) -> Array:
+def _store_errors(spectrum: RidgeSpectrum, rows: Observations, alphas: Array, *, predictions: bool) -> Array:
     """Return the prediction, or the weighted squared error, of every row when it is left out."""
     values = np.empty((len(rows), rows.targets, len(alphas)))
 
@@ -119,28 +116,25 @@ def _store_errors(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array
     for _ in spectrum.errors(alphas, keep):
         pass
     if predictions:
-        return np.asarray(rows.Y[:, :, None] - values)
+        return np.asarray(rows.y[:, :, None] - values)
     if rows.weight is None:
         return values**2
     values[rows.weight == 0] = 0.0  # they may be infinite
     return np.asarray(rows.weight[:, None, None] * values**2)
 
 
-def squared_errors(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array) -> Array:
+def squared_errors(spectrum: RidgeSpectrum, rows: Observations, alphas: Array) -> Array:
     """Return weighted mean squares of leave-one-out errors, of shape (penalties, targets)."""
-    if isinstance(rows, StreamedRows):
-        assert isinstance(spectrum, TallSpectrum)
-        total = rows.sum_chunks(partial(_sum_squares_of_chunk, replace(spectrum, rows=rows.kind, sums=None), alphas))
-    else:
-        total = _sum_squares(spectrum, rows, alphas)
-    return total.T / len(rows)
+    without_rows = spectrum.on(Observations(rows.design.rows(slice(0, 0)), rows.y[:0]))
+    total: Array = rows.fold(partial(_sum_squares_of_part, without_rows, alphas), np.add)
+    return np.asarray(total.T / len(rows))
 
 
-def _sum_squares_of_chunk(spectrum: TallSpectrum, alphas: Array, rows: LeastSquaresRows) -> Array:
-    return _sum_squares(replace(spectrum, rows=rows), rows, alphas)
+def _sum_squares_of_part(spectrum: RidgeSpectrum, alphas: Array, rows: Observations) -> Array:
+    return _sum_squares(spectrum.on(rows), rows, alphas)
 
 
-def _sum_squares(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array) -> Array:
+def _sum_squares(spectrum: RidgeSpectrum, rows: Observations, alphas: Array) -> Array:
     """Return weighted sums of squared leave-one-out errors, of shape (targets, penalties)."""
 
     def squares(errors: LeaveOneOutErrors) -> Array:
@@ -162,7 +156,7 @@ def choose_best(alphas: Array, scores: Array, targets: int) -> PenaltyChoice:
     return PenaltyChoice(np.broadcast_to(alphas[best], (targets,)), score, alphas, scores)
 
 
-def check_two_rows(rows: LeastSquaresRows) -> None:
+def check_two_rows(rows: Observations) -> None:
     if len(rows) < 2:
         raise DataError(
             f"Found array with {len(rows)} sample(s) while a minimum of 2 is required to leave one out: n_samples = 1. "
@@ -350,7 +344,7 @@ class Ridge(LeastSquaresRegressor):
         if self.solver == "svd":
             raise TypeError("SVD solver does not support sparse inputs currently. Use another solver.")
 
-    def _minimise(self, rows: LeastSquaresRows) -> Solution:
+    def _minimise(self, rows: Observations) -> Solution:
         self.solver_ = self._solver_name(rows)
         self.n_iter_ = np.ones(rows.targets, dtype=np.int32) if self.solver in STEP_COUNTING_SOLVERS else None
         sums = None
@@ -364,9 +358,7 @@ class Ridge(LeastSquaresRegressor):
         if self.positive:
             return self._nonnegative(rows, alpha)
         is_iterative = (
-            self.solver in ITERATIVE_SOLVERS
-            and not isinstance(rows, TensorRows | StreamedRows)
-            and min(rows.shape) > SIZE_WORTH_ITERATION
+            self.solver in ITERATIVE_SOLVERS and rows.has_cheap_products and min(rows.shape) > SIZE_WORTH_ITERATION
         )
         if not is_iterative and is_direct_cheap(rows):
             return least_squares(rows, alpha, intercept=self.fit_intercept, stable=self.solver == "svd", sums=sums)
@@ -377,7 +369,7 @@ class Ridge(LeastSquaresRegressor):
             self.n_iter_[:] = len(solution.trace)
         return solution
 
-    def _nonnegative(self, rows: LeastSquaresRows, alpha: Any) -> Solution:
+    def _nonnegative(self, rows: Observations, alpha: Any) -> Solution:
         solution = nonnegative_least_squares(rows, alpha, intercept=self.fit_intercept, most_steps=self.max_iter)
         if not solution.certificate.holds:
             warn(
@@ -387,12 +379,12 @@ class Ridge(LeastSquaresRegressor):
             )
         return solution
 
-    def _solver_name(self, rows: LeastSquaresRows) -> str:
+    def _solver_name(self, rows: Observations) -> str:
         if self.solver != "auto":
             return self.solver
         if self.positive:
             return "lbfgs"
-        return "sparse_cg" if rows.sparse else "cholesky"
+        return "sparse_cg" if rows.design.is_sparse else "cholesky"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -542,12 +534,12 @@ class RidgeCV(LeastSquaresRegressor):
                 FutureWarning,
             )
 
-    def _cross_validated(self, rows: LeastSquaresRows, *, flat: bool, score_params: dict[str, Any]) -> Solution:
+    def _cross_validated(self, rows: Observations, *, flat: bool, score_params: dict[str, Any]) -> Solution:
         choice = choose_by_leave_one_out(
             rows,
             self._checked_alphas(zero=False),
             intercept=self.fit_intercept,
-            stable=self.gcv_mode == "svd" and not rows.sparse,
+            stable=self.gcv_mode == "svd" and not rows.design.is_sparse,
             score=None if self.scoring is None else self._score(rows, flat, score_params),
             per_target=self.alpha_per_target,
             store=self.store_cv_results,
@@ -556,7 +548,7 @@ class RidgeCV(LeastSquaresRegressor):
         self.alpha_ = np.array(choice.alpha) if each else float(choice.alpha[0])
         self.best_score_ = choice.score if self.alpha_per_target and not flat else choice.score.item()
         if self.store_cv_results and choice.stored is not None:
-            self.cv_results_ = (choice.stored[:, 0] if flat else choice.stored).astype(rows.dtype, copy=False)
+            self.cv_results_ = (choice.stored[:, 0] if flat else choice.stored).astype(rows.design.dtype, copy=False)
         if not is_direct_cheap(rows):
             return solve_by_conjugate_gradients(
                 rows, choice.alpha, intercept=self.fit_intercept, tolerance=RESIDUAL_TOLERANCE
@@ -571,15 +563,15 @@ class RidgeCV(LeastSquaresRegressor):
                 check(alpha, "alphas" if len(self.alphas) == 1 else f"alphas[{index}]")
         return np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
 
-    def _score(self, rows: LeastSquaresRows, flat: bool, params: dict[str, Any]) -> Score:
+    def _score(self, rows: Observations, flat: bool, params: dict[str, Any]) -> Score:
         scorer, identity = self._scorer(), IdentityEstimator()
 
         def score(predicted: Array) -> Any:
             if self.alpha_per_target:
-                return [scorer(identity, p, y, **params) for p, y in zip(predicted.T, rows.Y.T, strict=True)]
+                return [scorer(identity, p, y, **params) for p, y in zip(predicted.T, rows.y.T, strict=True)]
             if flat:
-                return scorer(identity, predicted[:, 0], rows.Y[:, 0], **params)
-            return scorer(identity, predicted, rows.Y, **params)
+                return scorer(identity, predicted[:, 0], rows.y[:, 0], **params)
+            return scorer(identity, predicted, rows.y, **params)
 
         return score
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
 from mercer.matrices import _code_loops as loops
-from mercer.matrices._base import Matrix, Tile
+from mercer.matrices.base import Matrix, Tile
 from mercer.matrices.coordinates import Coordinates
 
 # The levels of a categorical column, and the codes of new values.
@@ -135,6 +135,9 @@ class CategoricalMatrix(Matrix):
     start: int
     stop: int
 
+    is_sparse: ClassVar[bool] = True
+    has_exact_gradients: ClassVar[bool] = False
+
     @classmethod
     def of(cls, codes: Sequence[Array], levels: Sequence[int], *, drop_first: bool = False) -> Self:
         """Build the design from the codes (−1 … levels − 1) of each column."""
@@ -160,6 +163,10 @@ class CategoricalMatrix(Matrix):
         return self.stop - self.start
 
     @property
+    def stored_per_row(self) -> int:
+        return len(self.cell_of_row)
+
+    @property
     def most_rows(self) -> int:
         # enough that the work on rows outweighs that on the histograms of all pairs of cells
         cells = int(self.cells.begins[-1])
@@ -172,6 +179,22 @@ class CategoricalMatrix(Matrix):
     def take(self, rows: Array) -> Self:
         taken = np.ascontiguousarray(self.cell_of_row[:, self.start : self.stop][:, rows])
         return replace(self, cell_of_row=taken, start=0, stop=taken.shape[1])
+
+    def within(self, coordinates: Coordinates) -> Self:
+        if coordinates.shifted or not coordinates.unscaled or coordinates.intercept:
+            raise ValueError("one-hot columns are neither shifted nor scaled; convert them to a sparse matrix.")
+        return self
+
+    def entries_by_row(self) -> tuple[Array, Array]:
+        """Return the bounds of the rows and the columns of the ones, in row order."""
+        begins, first, members = self.cells
+        cells = (self.cell_of_row[:, self.start : self.stop] + begins[:-1, None]).T.astype(np.int64)
+        counts = (first[cells + 1] - first[cells]).ravel()
+        ends = np.cumsum(counts)
+        within = np.arange(counts.sum()) - np.repeat(ends - counts, counts)
+        columns = members[np.repeat(first[cells].ravel(), counts) + within].astype(np.uint32)
+        per_row = counts.reshape(cells.shape).sum(axis=1)
+        return np.append(0, np.cumsum(per_row)).astype(np.uint64), columns
 
     def tile(self) -> CodesTile:
         return CodesTile(self.cell_of_row, self.cells, self.start, self.stop, self.n_columns)
@@ -211,6 +234,9 @@ class CodesTile(Tile):
     def gram(self, h: Array) -> Array:
         _, first, members = self.cells
         return np.asarray(loops.gram(*self._rows, np.ascontiguousarray(h), first, members, self.n_columns))
+
+    def squares(self, h: Array) -> Array:
+        return self.rmatvec(h)  # 1² = 1
 
     def dense(self) -> Array:
         _, first, members = self.cells

@@ -86,6 +86,11 @@ class Coordinates:
         return bool((self.scale == 1).all())
 
     @cached_property
+    def is_plain(self) -> bool:
+        """Return whether the columns are those of the data, without an intercept."""
+        return self.unscaled and not self.shifted and not self.intercept
+
+    @cached_property
     def near(self) -> bool:
         """Return whether shifts may be subtracted from products: (Xᵀr)_j − shift_j Σr loses at most two digits.
 

@@ -1,4 +1,4 @@
-"""Encoded matrices: numbers, codes of categories and sparse columns as parts, and their designs."""
+"""Encoded matrices: numbers, codes of categories and sparse columns as parts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,6 @@ from scipy import sparse
 from mercer._errors import DataError, TooLargeError
 from mercer._memory import available_bytes, gigabytes
 from mercer._typing import Array
-from mercer.matrices._base import Matrix
-from mercer.matrices._split import SplitMatrix
-from mercer.matrices.categorical import CategoricalMatrix
-from mercer.matrices.coordinates import Coordinates
-from mercer.matrices.dense import DenseMatrix
-from mercer.matrices.sparse import SparseMatrix, far_columns
 
 # The parts: numbers, codes of levels, or a sparse matrix.
 
@@ -559,68 +553,7 @@ class Transposed:
         return np.concatenate([np.zeros((0, *r.shape[1:])), *products])
 
 
-def encoded_matrix(X: Encoded, known: Coordinates | None, *, intercept: bool = False) -> Matrix:
-    """Return the design of a matrix in known coordinates, or in coordinates chosen by the data."""
-    kinds = [type(part) for part in X.parts if part.n_columns]
-    if all(kind is NumberPart for kind in kinds):
-        numbers = numbers_of(X)
-        return DenseMatrix(numbers, Coordinates.of(numbers, intercept=intercept) if known is None else known)
-    codes = _places(X, CodePart)
-    if known is not None and not _neither_shifted_nor_scaled(known, codes):
-        return sparse_design(X.tocsr(), known)  # the model was fitted to a dense matrix of these columns
-    if all(kind is SparsePart for kind in kinds):
-        return sparse_design(_sparse_columns(X), known, intercept=intercept)
-    places = _places(X, NumberPart), _places(X, SparsePart), codes
-    return _mixed_design(
-        numbers_of(X),
-        _sparse_columns(X) if len(places[1]) else None,
-        _codes(X) if len(codes) else None,
-        places,
-        known,
-        intercept=intercept if known is None else known.intercept,
-    )
-
-
-def sparse_design(X: Any, known: Coordinates | None, *, intercept: bool = False) -> Matrix:
-    """Return the design of a sparse matrix with or without an intercept."""
-    intercept = intercept if known is None else known.intercept
-    if not intercept:
-        return _sparse_part(X, known)
-    none = np.zeros(0, dtype=np.int64)
-    places = none, np.arange(X.shape[1]), none
-    return _mixed_design(np.empty((X.shape[0], 0)), X.tocsr(), None, places, known, intercept=True)
-
-
-def _mixed_design(
-    numbers: Array,
-    matrix: Any,
-    codes: CategoricalMatrix | None,
-    places: tuple[Array, Array, Array],
-    known: Coordinates | None,
-    *,
-    intercept: bool,
-) -> SplitMatrix:
-    """Join numbers, a sparse matrix and codes, whose coefficients are at `places`.
-
-    Columns of the matrix that are far from zero become dense, so that their shift is subtracted from the data:
-    subtracting it from products would cancel their digits.
-    """
-    of_numbers, of_matrix, of_codes = places
-    if intercept and matrix is not None and len(far := far_columns(matrix, known and known.at(of_matrix))):
-        numbers = np.hstack([numbers, matrix[:, far].toarray()])
-        near = np.delete(np.arange(len(of_matrix)), far)
-        matrix = matrix[:, near]
-        of_numbers, of_matrix = np.append(of_numbers, of_matrix[far]), of_matrix[near]
-    return SplitMatrix.of(
-        _dense_part(numbers, known and known.at(of_numbers), intercept=intercept) if len(of_numbers) else None,
-        _sparse_part(matrix, known and known.at(of_matrix)) if len(of_matrix) else None,
-        codes,
-        places=tuple(where for where in (of_numbers, of_matrix, of_codes) if len(where)),
-        intercept=intercept,
-    )
-
-
-def _places(X: Encoded, kind: type) -> Array:
+def places_of(X: Encoded, kind: type) -> Array:
     """Positions of the columns of all parts of a kind."""
     runs = [np.arange(*X.begins[j : j + 2]) for j, part in enumerate(X.parts) if isinstance(part, kind)]
     return np.concatenate([np.zeros(0, dtype=np.int64), *runs])
@@ -628,35 +561,10 @@ def _places(X: Encoded, kind: type) -> Array:
 
 def number_places(X: Encoded) -> Array:
     """Positions of the columns of numbers."""
-    return _places(X, NumberPart)
-
-
-def _neither_shifted_nor_scaled(known: Coordinates, places: Array) -> bool:
-    """Return whether the shifts of columns are 0 and their scales 1."""
-    return not known.shift[places].any() and bool((known.scale[places] == 1).all())
+    return places_of(X, NumberPart)
 
 
 def numbers_of(X: Encoded) -> Array:
     """Columns of numbers as one matrix."""
     numbers = [part.X for part in X.parts if isinstance(part, NumberPart) and part.n_columns]
     return numbers[0] if len(numbers) == 1 else np.hstack([np.empty((X.n_rows, 0)), *numbers])
-
-
-def _dense_part(numbers: Array, known: Coordinates | None, *, intercept: bool) -> DenseMatrix:
-    if known is None:
-        known = replace(Coordinates.of(numbers, intercept=intercept), intercept=False)
-    return DenseMatrix(numbers, known)
-
-
-def _sparse_columns(X: Encoded) -> Any:
-    matrices = [part.matrix for part in X.parts if isinstance(part, SparsePart)]
-    return matrices[0] if len(matrices) == 1 else sparse.hstack(matrices, format="csr")
-
-
-def _sparse_part(X: Any, known: Coordinates | None) -> SparseMatrix:
-    return SparseMatrix.of(X) if known is None else SparseMatrix.within(X, known)
-
-
-def _codes(X: Encoded) -> CategoricalMatrix:
-    parts = [part for part in X.parts if isinstance(part, CodePart) and part.n_levels]
-    return CategoricalMatrix.of([part.codes for part in parts], [part.n_levels for part in parts])

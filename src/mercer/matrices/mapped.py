@@ -18,7 +18,11 @@ from mercer._jit.product import square as square_of
 from mercer._memory import available_bytes
 from mercer._threads import blas_for, ordered_stream, row_blocks
 from mercer._typing import Array
+from mercer.data.blocks import rows_per_block
 from mercer.matrices._mapped_loops import add_curvature_product
+from mercer.matrices.base import Matrix
+from mercer.matrices.coordinates import Coordinates
+from mercer.matrices.dense import ShiftedTile
 
 #: bytes of a tile of which Xᵀ diag(h) X is computed
 GRAM_TILE_BYTES = 2**24
@@ -300,6 +304,47 @@ class MappedMatrix:
             return total
 
         return ordered_stream(sum_turn, turns)
+
+
+@dataclass(frozen=True, eq=False)
+class TileMatrix(Matrix):
+    """Rows start…stop of the matrix of t(x), computed when they are multiplied."""
+
+    tiles_of_rows: Tiles
+    start: int
+    stop: int
+    coordinates: Coordinates
+
+    @classmethod
+    def of(cls, tiles: Tiles) -> TileMatrix:
+        """Return all rows."""
+        return cls(tiles, 0, tiles.shape[0], Coordinates.plain(tiles.shape[1], intercept=False))
+
+    @property
+    def n_rows(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def most_rows(self) -> int:
+        return rows_per_block(self.n_columns, TileOptions.bytes)
+
+    def rows(self, rows: slice) -> TileMatrix:
+        start, stop, _ = rows.indices(self.n_rows)
+        return replace(self, start=self.start + start, stop=self.start + stop)
+
+    def take(self, rows: Array) -> TileMatrix:
+        return TileMatrix.of(self.tiles_of_rows.take(self.start + rows)).within(self.coordinates)
+
+    def within(self, coordinates: Coordinates) -> TileMatrix:
+        return replace(self, coordinates=coordinates)
+
+    def tile(self) -> ShiftedTile:
+        shift, scale, width = self.coordinates.shift, self.coordinates.scale, len(self.coordinates.shift)
+        values = np.ones((self.n_rows, self.n_columns))
+        self.tiles_of_rows.fill(slice(self.start, self.stop), values[:, :width])
+        if not self.coordinates.is_plain:
+            values[:, :width] = (values[:, :width] - shift) / scale
+        return ShiftedTile(values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from mercer._gpu import to_numpy
+from mercer._threads import blas_for, ordered_stream
 from mercer._typing import Array
-from mercer.matrices._base import Matrix
-from mercer.matrices.coordinates import Coordinates
-from mercer.matrices.dense import DenseMatrix, is_block
+from mercer.matrices.base import Matrix
 
-
-@dataclass(frozen=True, eq=False)
-class OnePass:
-    """A dense matrix for compiled loops that read it once, and the conversion of their products to working coordinates.
-
-    The loops multiply each row from both sides while it is in the cache.
-    """
-
-    X: Array
-    coordinates: Coordinates
-
-    @classmethod
-    def of(cls, design: Matrix) -> Self | None:
-        """Return None where shifts have to be subtracted from the data, or loops are not compiled for its type."""
-        if not isinstance(design, DenseMatrix) or not is_block(design.X) or not design.coordinates.near:
-            return None
-        return cls(design.X, design.coordinates)
-
-    def factors(self, w: Array) -> tuple[Array, Array]:
-        """Return coefficients v and level c with X w = X v + c, where the second X is that of the user."""
-        coefficients, level = self.coordinates.to_user(w)
-        if not self.coordinates.intercept:
-            level = -self.coordinates.shift @ coefficients
-        return coefficients, np.asarray(level)
-
-    def rmatvec(self, product: Array, total: Array) -> Array:
-        """Xᵀ r in working coordinates, from Xᵀ r in the units of the data and Σ r."""
-        shifted = product - np.multiply.outer(self.coordinates.shift, total)
-        columns = (shifted.T / self.coordinates.scale).T
-        return np.concatenate([columns, total[None]]) if self.coordinates.intercept else np.asarray(columns)
+A = TypeVar("A")
+S = TypeVar("S", bound=Any)
 
 
 class ObservedBatch(NamedTuple):
@@ -80,6 +53,16 @@ class Observations:
 
     #: whether reading the rows takes a pass over a source
     streamed: ClassVar[bool] = False
+
+    @property
+    def has_rows(self) -> bool:
+        """Return whether the rows can be selected and multiplied; else they can only be summed."""
+        return self.design.can("rows")
+
+    @property
+    def has_cheap_products(self) -> bool:
+        """Return whether many products with vectors may be faster than one of all pairs of columns."""
+        return not self.design.prefers_gram
 
     @property
     def has_offset(self) -> bool:
@@ -120,6 +103,52 @@ class Observations:
         """Return `count` equally spaced rows, or None if there are fewer than `of` times as many."""
         n = len(self)
         return None if of * count > n else self.take(np.linspace(0, n - 1, count).astype(np.intp))
+
+    # Several targets: y is a matrix with a column for each
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.design.shape
+
+    @property
+    def targets(self) -> int:
+        """Number of targets."""
+        return int(self.y.shape[1])
+
+    def select_targets(self, targets: Array) -> Self:
+        """Return the observations of some of the targets."""
+        return replace(self, y=self.y[:, targets])
+
+    def summarise(self, statistic: S) -> S:
+        """Return the statistic of all rows; `statistic.blocks_of` returns the blocks that are worth a thread each."""
+        blocks = statistic.blocks_of(self.design)
+        if len(blocks) <= 1:
+            with blas_for(self.design.n_columns):
+                summary: S = statistic.update(*self.batch(slice(None)))
+                return summary
+        parts: Iterator[S] = ordered_stream(lambda rows: statistic.empty().update(*self.batch(rows)), blocks)
+        return functools.reduce(lambda mine, theirs: mine.merge(theirs), parts)
+
+    def fold(self, function: Callable[[Observations], A], merge: Callable[[A, A], A]) -> A:
+        """Merge `function(part)` of all parts of the rows, in their order; here there is only one part.
+
+        The function may use all threads. Functions can be pickled, as parts of a source may be in other processes.
+        """
+        return function(self)
+
+    def predictor_lengths(self, change: Array, level: Array) -> Array:
+        """Return ‖√weight (X change + level)‖ for each target."""
+        image = np.square(to_numpy(self.design.matvec(change)) + level)
+        if self.weight is None:
+            return np.asarray(np.sqrt(image.sum(axis=0)))
+        weight = self.weight[:, None]
+        return np.asarray(np.sqrt(np.where(weight > 0, weight * image, 0.0).sum(axis=0)))
+
+    def target_lengths(self) -> Array:
+        """Return ‖√weight y‖ for each target."""
+        squares = np.square(self.y)
+        return np.asarray(np.sqrt(squares.sum(axis=0) if self.weight is None else self.weight @ squares))
 
     def responses_as(self, dtype: Any) -> Observations:
         """Return the observations with responses of another dtype, such as class codes as floats."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,52 +14,27 @@ from mercer._threads import ordered_map, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.matrices import _code_loops as code_loops
 from mercer.matrices import sparse_loops as loops
-from mercer.matrices._base import MAX_GRAM_COLUMNS, Matrix, Tile
+from mercer.matrices.base import MAX_GRAM_COLUMNS, Matrix, Tile
 from mercer.matrices.categorical import CodesTile
+from mercer.matrices.columns import SparseColumns
 from mercer.matrices.coordinates import COORDINATE_ROWS, Coordinates, power_of_two
+from mercer.matrices.cross_products import UNSHIFTED_SPREADS, WIDE_TILE_BYTES, CrossSums, join_products, sum_tiles
+from mercer.matrices.entries import Entries
 
 #: stored entries of a block
 SPARSE_BLOCK_ENTRIES = 1 << 21
 #: stored entries of a block per column, at least, so that the sums of a block cost less than its products
 ENTRIES_PER_COLUMN = 16
-#: dtypes that the loops are compiled for; other dtypes are converted
-ENTRY_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 #: sizes of entries for which columns need no scale
 UNSCALED_SIZES = 1e-6, 1e6
 #: a column is far from zero if its |mean| exceeds this many standard deviations: its squares lose half of their digits
 LARGEST_SPARSE_SHIFT = 1e3
 #: rows from which the columns without zeros are found
 FULL_COLUMN_ROWS = 64
+#: sparse matrices with a larger share of stored entries are multiplied faster as dense ones, tile by tile
+DENSE_ENTRIES_SHARE = 0.2
 #: entries of these columns from which those far from zero are found
 FAR_COLUMN_ENTRIES = 1 << 20
-
-
-class Entries(NamedTuple):
-    """The stored entries of a CSR or CSC matrix, in arrays of the types that loops are compiled for."""
-
-    indptr: Array
-    indices: Array
-    values: Array
-
-    @classmethod
-    def of(cls, X: Any) -> Entries:
-        """Return the entries of a matrix, sharing memory where possible."""
-        values = X.data if X.data.dtype in ENTRY_DTYPES else X.data.astype(np.float64)
-        indices = np.require(X.indices, requirements=["C", "W"])
-        return cls(
-            np.require(X.indptr, np.int64, ["C", "W"]).view(np.uint64),
-            indices.view(f"u{indices.itemsize}"),
-            np.require(values, requirements=["C", "W"]),
-        )
-
-    @classmethod
-    def of_dense(cls, values: Array) -> Entries:
-        """Return the values of a dense matrix, without indices."""
-        return cls(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32), values)
-
-    def for_scipy(self) -> tuple[Array, Array, Array]:
-        """Return values, indices and indptr for the constructors of SciPy, without a copy."""
-        return self.values, self.indices.view(f"i{self.indices.itemsize}"), self.indptr.view(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +43,7 @@ class SparseMatrix(Matrix):
 
     A matrix in another format than CSR is converted once. Duplicate entries count as their sum; stored zeros are
     entries like any other. No shift is chosen; the shift of given coordinates (from a fit to a dense matrix) is
-    subtracted from the products. Columns far from zero should be dense (`sparse_design`).
+    subtracted from the products. Columns far from zero should be dense (`standardize`).
 
     Examples
     --------
@@ -81,6 +58,8 @@ class SparseMatrix(Matrix):
     start: int
     stop: int
 
+    is_sparse: ClassVar[bool] = True
+
     @classmethod
     def of(cls, X: Any) -> Self:
         """Choose the scales by the sizes of the entries."""
@@ -90,8 +69,8 @@ class SparseMatrix(Matrix):
         return cls(entries, Coordinates(np.zeros(X.shape[1]), scale, intercept=False), 0, X.shape[0])
 
     @classmethod
-    def within(cls, X: Any, coordinates: Coordinates) -> Self:
-        """Build the design in given coordinates."""
+    def of_matrix(cls, X: Any, coordinates: Coordinates) -> Self:
+        """Build the matrix in given coordinates."""
         X = X.tocsr()
         return cls(Entries.of(X), coordinates, 0, X.shape[0])
 
@@ -100,9 +79,21 @@ class SparseMatrix(Matrix):
         return self.stop - self.start
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.entries.values.dtype
+
+    @property
+    def stored_per_row(self) -> int:
+        return max(1, self.n_stored // max(1, self.n_rows))
+
+    @property
+    def n_stored(self) -> int:
+        """Number of stored entries."""
+        return int(self.entries.indptr[self.stop] - self.entries.indptr[self.start])
+
+    @property
     def most_rows(self) -> int:
-        indptr, p = self.entries.indptr, self.n_columns
-        per_row = max(1, int(indptr[self.stop] - indptr[self.start]) // max(1, self.n_rows))
+        p, per_row = self.n_columns, self.stored_per_row
         pairs = p * p // ENTRIES_PER_COLUMN if p <= MAX_GRAM_COLUMNS else 0
         entries = max(SPARSE_BLOCK_ENTRIES, ENTRIES_PER_COLUMN * p, min(pairs, 4 * SPARSE_BLOCK_ENTRIES))
         return max(1, int(entries // per_row))
@@ -112,9 +103,71 @@ class SparseMatrix(Matrix):
         return replace(self, start=self.start + start, stop=self.start + stop)
 
     def take(self, rows: Array) -> Self:
-        shape = (len(self.entries.indptr) - 1, self.n_columns)
-        whole = sparse.csr_array(self.entries.for_scipy(), shape=shape)
-        return self.within(whole[self.start + rows], self.coordinates)
+        return self.of_matrix(self.to_scipy()[rows], self.coordinates)
+
+    def within(self, coordinates: Coordinates) -> Self:
+        return replace(self, coordinates=coordinates)
+
+    def to_scipy(self) -> Any:
+        """Return the rows as a CSR matrix in the units of the data, which shares the entries."""
+        values, indices, indptr = self.entries.for_scipy()
+        begin, end = indptr[self.start], indptr[self.stop]
+        view = sparse.csr_array((self.n_rows, len(self.coordinates.shift)), dtype=values.dtype)
+        # set one by one: the constructor would copy views of much larger arrays
+        bounds = indptr[self.start : self.stop + 1]
+        view.indptr = bounds - begin if begin else bounds
+        view.indices, view.data = indices[begin:end], values[begin:end]
+        return view
+
+    def cross_product_blocks(self) -> list[slice]:
+        return self.triangle_blocks()
+
+    def cross_products(self, Y: Array, weight: Array | None) -> CrossSums:
+        if weight is not None and not weight.all():
+            positive = np.flatnonzero(weight)
+            return self.take(positive).cross_products(Y[positive], weight[positive])
+        if self.n_stored < DENSE_ENTRIES_SHARE * self.n_rows * self.n_columns:
+            sums = join_products(self, Y, weight)
+            if not sums.is_far_from_zero(self.n_columns, UNSHIFTED_SPREADS):
+                return sums
+        return sum_tiles(self, Y, weight)
+
+    def column_tiles(self, tile_bytes: int = WIDE_TILE_BYTES) -> Iterator[tuple[slice, Array]]:
+        by_column, shift, scale = self._by_column, self.coordinates.shift, self.coordinates.scale
+        for columns in self.column_blocks(tile_bytes):
+            tile = by_column[:, columns].toarray()
+            yield columns, tile if self.coordinates.is_plain else (tile - shift[columns]) / scale[columns]
+
+    @cached_property
+    def _by_column(self) -> Any:
+        """Entries as a CSC matrix, in the units of the data."""
+        return self.to_scipy().tocsc()
+
+    def sparse_kernel(self, mean: Array) -> Array | None:
+        X = self._by_column
+        raw = (X @ X.T).toarray()
+        across = np.asarray(X @ mean)[:, None]
+        centred = raw - across - across.T + mean @ mean
+        far = np.trace(raw) > UNSHIFTED_SPREADS**2 * np.trace(centred)
+        return None if far or not self.coordinates.is_plain else np.asarray(centred)
+
+    @property
+    def data(self) -> Any:
+        return self.to_scipy()
+
+    def columns(self, centre: Array, scale: Array) -> SparseColumns:
+        return SparseColumns(self._by_column, centre, scale)
+
+    def standardized_columns(self, weight: Array, *, centred: bool) -> tuple[SparseColumns, Array]:
+        return SparseColumns.standardise(self._by_column, weight, centred=centred)
+
+    def ranges(self) -> Array:
+        X = self.to_scipy()
+        return np.stack([X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()])
+
+    def is_finite(self) -> bool:
+        values = self.entries.values[self.entries.indptr[self.start] : self.entries.indptr[self.stop]]
+        return bool(np.isfinite(values).all())
 
     def tile(self) -> SparseTile:
         return SparseTile(self.entries, self.start, self.stop, self.coordinates)
@@ -172,13 +225,18 @@ class SparseTile(Tile):
         return self._divide_by_scale(product)
 
     def dense(self) -> Array:
-        indptr, indices, values = self.entries
-        matrix = np.zeros((self.stop - self.start, self.coordinates.n_columns))
-        entries = slice(indptr[self.start], indptr[self.stop])
-        bounds = indptr[self.start : self.stop + 1].view(np.int64)
-        row = np.repeat(np.arange(len(matrix)), bounds[1:] - bounds[:-1])
-        np.add.at(matrix, (row, indices[entries]), values[entries])
-        return (matrix - self.coordinates.shift) / self.coordinates.scale
+        values = SparseMatrix(self.entries, self.coordinates, self.start, self.stop).to_scipy().toarray()
+        if self.coordinates.is_plain:
+            return np.asarray(values, dtype=np.float64)
+        return np.asarray((values - self.coordinates.shift) / self.coordinates.scale)
+
+    def squares(self, h: Array) -> Array:
+        scale, h = self.coordinates.scale, np.ascontiguousarray(h)
+        total = loops.squares(*self.entries, self.start, self.stop, h, len(scale))
+        if self.coordinates.shifted:
+            shift = self.coordinates.shift
+            total = np.maximum(total + shift * (shift * h.sum() - 2 * self.entries_times(h)), 0.0)
+        return np.asarray(total / scale / scale)
 
     def _divide_by_scale(self, vector: Array) -> Array:
         """Divide the entry, or row, of each column by its scale."""

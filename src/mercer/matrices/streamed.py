@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -18,11 +19,13 @@ from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, PreparedSource, Source
 from mercer.data.table import Table
 from mercer.matrices._dense_loops import widen
+from mercer.matrices.base import Matrix, Tile
 from mercer.matrices.categorical import Category, category_places, order_levels
 from mercer.matrices.coordinates import COORDINATE_ROWS, Coordinates
 from mercer.matrices.encoded import Encoded, NumberPart, number_places, numbers_of
+from mercer.matrices.entries import Entries
 from mercer.matrices.observations import Observations, ObservedBatch
-from mercer.matrices.sparse import Entries, far_columns, largest_entries, scale_of
+from mercer.matrices.sparse import far_columns, largest_entries, scale_of
 from mercer.matrices.terms import Terms
 
 # A random sample of bounded size of the rows of a source, in blocks of any size.
@@ -380,16 +383,51 @@ class Responses:
         return codes.astype(self.dtype), weight
 
 
+#: remedies for operations on rows that are read again in each pass
+_SUMS = "Sum over the rows by `Observations.fold`, or by a statistic; each sum is a pass."
+_SAMPLE = "Use the random sample, `StreamedObservations.sample`."
+
+
 @dataclass(frozen=True, eq=False)
-class StreamedMatrix:
-    """Coordinates and shape of a design whose rows are not in memory."""
+class StreamedMatrix(Matrix):
+    """Coordinates and shape of a matrix whose rows are not in memory."""
 
     coordinates: Coordinates
-    n_rows: int
+    rows_of_source: int
+
+    is_sparse: ClassVar[bool] = True
+    unsupported: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"matvec": _SUMS, "rmatvec": _SUMS, "gram": _SUMS, "tile": _SUMS, "rows": _SAMPLE, "take": _SAMPLE}
+    )
 
     @property
-    def n_columns(self) -> int:
-        return self.coordinates.n_columns
+    def n_rows(self) -> int:
+        return self.rows_of_source
+
+    @property
+    def most_rows(self) -> int:
+        return max(1, self.n_rows)
+
+    def rows(self, rows: slice) -> Self:
+        raise self.unsupported_error("rows")
+
+    def take(self, rows: Array) -> Self:
+        raise self.unsupported_error("take")
+
+    def within(self, coordinates: Coordinates) -> Self:
+        return replace(self, coordinates=coordinates)
+
+    def matvec(self, w: Array) -> Array:
+        raise self.unsupported_error("matvec")
+
+    def rmatvec(self, r: Array) -> Array:
+        raise self.unsupported_error("rmatvec")
+
+    def gram(self, h: Array) -> Array:
+        raise self.unsupported_error("gram")
+
+    def tile(self) -> Tile:
+        raise self.unsupported_error("tile")
 
 
 def observed(read: Reading, terms: Terms, responses: Responses, chunk: Chunk) -> ObservedBatch:
@@ -452,6 +490,10 @@ class StreamedObservations(PreparedSource):
     @property
     def design(self) -> StreamedMatrix:
         return StreamedMatrix(self.terms.coordinates, len(self))
+
+    @property
+    def has_rows(self) -> bool:
+        return self.design.can("rows")
 
     @property
     def has_offset(self) -> bool:

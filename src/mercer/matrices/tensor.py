@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -13,13 +13,18 @@ from mercer._gpu import is_tensor, like, row_products, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._threads import row_blocks
 from mercer._typing import Array
-from mercer.matrices._base import Matrix, Tile
+from mercer.families.loss_loops import BernoulliLogit
+from mercer.matrices.base import Matrix, Tile
 from mercer.matrices.coordinates import Coordinates, positive_weight_rows
+from mercer.matrices.cross_products import PILOT_ROWS, CrossSums, pilot
 from mercer.matrices.dense import DenseMatrix
+from mercer.matrices.newton_terms import GRADIENT, HESSIAN, LOSS, NewtonTerms
 from mercer.matrices.observations import Observations
 
 #: memory for a chunk in units of its rows: its copy in float64, and products
 TENSOR_CHUNK_COPIES = 4
+#: memory of a chunk whose cross products are summed: the chunk, its copy in float64, and that times its weights
+CROSS_PRODUCT_COPIES = 3
 #: name of a chunk in errors about device memory
 CHUNK_IN_WORDS = "the columns in float64"
 #: numbers that are copied from a device to choose coordinates
@@ -45,6 +50,8 @@ class TensorMatrix(Matrix):
     X: Any
     coordinates: Coordinates
 
+    prefers_gram: ClassVar[bool] = True
+
     @classmethod
     def of(cls, X: Any, *, intercept: bool = True, weight: Any = None) -> Self:
         """Choose shift and scale from rows of positive weight spread over X."""
@@ -55,6 +62,14 @@ class TensorMatrix(Matrix):
     @property
     def n_rows(self) -> int:
         return len(self.X)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float32 if str(self.X.dtype) == "torch.float32" else np.float64)
+
+    @property
+    def device(self) -> str:  # type: ignore[override]
+        return str(self.X.device)
 
     @property
     def most_rows(self) -> int:
@@ -70,6 +85,14 @@ class TensorMatrix(Matrix):
 
     def take(self, rows: Array) -> Self:
         return replace(self, X=self.X[on_device(rows, self.X)])
+
+    def within(self, coordinates: Coordinates) -> Self:
+        return replace(self, coordinates=coordinates)
+
+    def dense_rows(self, rows: slice | Array) -> Array:
+        if not self.coordinates.is_plain:
+            return super().dense_rows(rows)
+        return to_numpy(self.X[rows if isinstance(rows, slice) else on_device(rows, self.X)])
 
     def tile(self) -> TensorTile:
         return self._tile(slice(None))
@@ -111,6 +134,35 @@ class TensorMatrix(Matrix):
             return self._from_units_of_rows(*row_products.rmatvec(self.X, self._shift_of_rows(), r))
         return self._sum_chunks(lambda rows: self._tile(rows).moment(r[rows]))
 
+    def newton_terms(
+        self,
+        response: Any,
+        w: Array,
+        y: Any,
+        weight: Any = None,
+        offset: Any = None,
+        *,
+        order: int = HESSIAN,
+    ) -> NewtonTerms:
+        """Read the rows once, or twice if slopes need their own pass; once more for a Hessian."""
+        if w.ndim > 1:
+            return super().newton_terms(response, w, y, weight, offset, order=order)
+        self.check_length(w)
+        if order == HESSIAN:
+            self.check_gram_columns()
+        logistic = isinstance(response.lower(), BernoulliLogit) and offset is None
+        if logistic and order == GRADIENT and self.in_one_pass:  # pragma: no cover – only on a card
+            loss, gradient = self.logistic(w, y, weight)
+            if np.isfinite(loss):
+                return NewtonTerms(loss, gradient, None)
+        eta = self.matvec(w)
+        slopes = response.slopes(y, eta if offset is None else eta + offset, weight)
+        if order == LOSS:
+            return NewtonTerms(slopes.loss, None, None)
+        return NewtonTerms(
+            slopes.loss, self.rmatvec(slopes.first), self.gram(slopes.second) if order == HESSIAN else None
+        )
+
     def logistic(self, w: Array, y: Any, weight: Any) -> tuple[float, Array]:
         """Logistic loss and gradient for labels 0 and 1 in one pass; see `in_one_pass`."""
         sums = row_products.logistic(self.X, self._shift_of_rows(), self._to_units_of_rows(w), y, weight)
@@ -137,6 +189,35 @@ class TensorMatrix(Matrix):
         h = self.to_device(h)
         return self._sum_chunks(lambda rows: self._tile(rows).product(h[rows]))
 
+    def squares(self, h: Any) -> Array:
+        return super().squares(self.to_device(h))
+
+    def cross_products(self, Y: Array, weight: Array | None) -> CrossSums:
+        import torch
+
+        n, d = self.shape
+        some = np.arange(min(n, PILOT_ROWS)) if weight is None else np.flatnonzero(weight)[:PILOT_ROWS]
+        shift = np.concatenate([pilot(self.dense_rows(some)), pilot(Y[some])])
+        about = like(shift, self.X, dtype=torch.float64)
+        total = torch.zeros((1 + len(shift),) * 2, dtype=torch.float64, device=self.X.device)
+
+        def add(rows: slice) -> None:
+            joined = torch.ones((rows.stop - rows.start, len(total)), dtype=torch.float64, device=self.X.device)
+            joined[:, 1 : 1 + d] = self._tile(rows).values if not self.coordinates.is_plain else self.X[rows]
+            joined[:, 1 + d :] = like(Y[rows], joined)
+            joined[:, 1:] -= about
+            weighted = joined
+            if weight is not None:
+                of_rows = like(weight[rows], joined)
+                joined[of_rows == 0] = 0.0
+                weighted = of_rows[:, None] * joined
+            total.add_(weighted.T @ joined)
+
+        in_chunks(n, tile_size(self.X) // (CROSS_PRODUCT_COPIES * len(total)), add, CHUNK_IN_WORDS)
+        count = n if weight is None else int(np.count_nonzero(weight))
+        product = to_numpy(total)
+        return CrossSums(count, float(product[0, 0]), shift, product[0, 1:], product[1:, 1:])
+
     def _sum_chunks(self, product: Callable[[slice], Any]) -> Array:
         """Sum the products of chunks on the device, and copy the sum to main memory."""
         total: list[Any] = []
@@ -148,12 +229,15 @@ class TensorMatrix(Matrix):
         in_chunks(self.n_rows, self.most_rows, add, CHUNK_IN_WORDS)
         return to_numpy(total[0])
 
+    def observe(self, y: Any, weight: Any = None, offset: Any = None) -> TensorObservations:
+        return TensorObservations.of(self, y, weight, offset)
+
     def to_device(self, values: Any) -> Any:
         """Copy numbers to the device of the rows, in float64."""
         return like(values, self.X, dtype=_float64())
 
     def in_memory(self) -> DenseMatrix:
-        """Return the design in main memory, for computations without an implementation on devices."""
+        """Return the matrix in main memory, for computations without an implementation on devices."""
         return DenseMatrix(to_numpy(self.X), self.coordinates)
 
     def tiles(self) -> Iterator[tuple[slice, TensorTile]]:
@@ -199,6 +283,20 @@ class TensorTile(Tile):
         border = weighted.sum(dim=0)[:, None]
         top = torch.cat([product, border], dim=1)
         return torch.cat([top, torch.cat([border, h.sum()[None, None]]).T])
+
+    def softmax_hessian(self, response: Any, eta: Any, weight: Any) -> Array:
+        """Compute one pair of classes after the other, on the device."""
+        P: Any = response.probabilities(eta)
+        k, p = eta.shape[1], self.values.shape[1] + self.intercept
+        kept = [c for c in range(P.shape[1]) if c != response.reference]
+        hessian = np.empty((k, p, k, p))
+        for c, this in enumerate(kept):
+            others = P[:, :this].sum(dim=1) + P[:, this + 1 :].sum(dim=1)  # 1 − p would lose digits
+            heavy = P[:, this] if weight is None else weight * P[:, this]
+            hessian[c, :, c] = self.gram(heavy * others)
+            for b in range(c):
+                hessian[c, :, b] = hessian[b, :, c] = -self.gram(heavy * P[:, kept[b]])
+        return hessian.reshape(k * p, k * p)
 
     def squares(self, h: Any) -> Array:
         """Diagonal of Xᵀ diag(h) X."""

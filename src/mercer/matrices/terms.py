@@ -18,12 +18,13 @@ from mercer._typing import Array
 from mercer.data.coding import code_array
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
-from mercer.matrices._base import Matrix
-from mercer.matrices._split import SplitMatrix
+from mercer.matrices.base import Matrix
 from mercer.matrices.categorical import CategoricalMatrix, Category, category_places
+from mercer.matrices.construction import as_matrix, standardize
 from mercer.matrices.coordinates import Coordinates, positive_weight_rows
 from mercer.matrices.dense import DenseMatrix
-from mercer.matrices.encoded import Encoded, encoded_matrix, sparse_design
+from mercer.matrices.encoded import Encoded
+from mercer.matrices.split import SplitMatrix
 
 
 def _counts_agree(terms: Terms) -> bool:
@@ -75,10 +76,10 @@ class Terms:
                     f"X has {data.shape[1]} encoded columns, but the model was fitted to {self.n_columns}"
                     f"{', some of them categories' if self.categories else ''}; give the columns of the fit."
                 )
-            return encoded_matrix(data, self.coordinates)
+            return as_matrix(data, self.coordinates)
         table = data if isinstance(data, Table) else Table.of(data)
         if table.library == "scipy" and not self.categories and table.n_columns == self.n_columns:
-            return sparse_design(table.native, self.coordinates)
+            return as_matrix(table.native, self.coordinates)
         positions = self._positions(table)
         codes = ordered_map(lambda j: self.categories[j].codes(table.coded(positions[j])), self.categories)
         return _TableColumns(table, positions, self.categories, codes).design(self.coordinates)
@@ -86,7 +87,7 @@ class Terms:
     def design_of_columns(self, columns: Any, labels: Sequence[Array]) -> Matrix:
         """Return the design of rows given as numbers, or a sparse matrix, and the labels of each category."""
         if sparse.issparse(columns):
-            return sparse_design(columns, self.coordinates)
+            return as_matrix(columns, self.coordinates)
         if not self.categories:
             return DenseMatrix(columns, self.coordinates)
         codes = [
@@ -148,17 +149,12 @@ def matrix_of(
     (Matrix, Terms)
     """
     if isinstance(data, Encoded):
-        rows = positive_weight_rows(data, weight)
-        known = None if rows is data else encoded_matrix(rows, None, intercept=intercept).coordinates
-        design = encoded_matrix(data, known, intercept=intercept)
+        design = standardize(data, intercept=intercept, weight=weight)
         names = None if data.given_names is None else tuple(data.given_names)
         return design, Terms(data.shape[1], names, {}, design.coordinates)
     table = data if isinstance(data, Table) else Table.of(data)
     if table.library == "scipy":
-        X = table.native.tocsr()
-        rows = positive_weight_rows(X, weight)
-        known = None if rows is X else sparse_design(rows, None, intercept=intercept).coordinates
-        design = sparse_design(X, known, intercept=intercept)
+        design = standardize(table.native, intercept=intercept, weight=weight)
         return design, Terms(table.n_columns, None, {}, design.coordinates)
     positions = category_places(table)
     # a table without rows, as some libraries convert a column to find its levels

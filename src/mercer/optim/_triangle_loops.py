@@ -9,20 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._jit import jit
+from mercer.matrices.column_loops import dot
 
 
 @jit
 def subtract_multiple(factor, row, out):  # type: ignore[no-untyped-def]
     for i in range(row.shape[0]):
         out[i] -= factor * row[i]
-
-
-@jit
-def dot(row, other):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for i in range(row.shape[0]):
-        total += row[i] * other[i]
-    return total
 
 
 @jit

@@ -16,10 +16,10 @@ from mercer._jit.product import square
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.kernels.row_loops import add_rows
-from mercer.optim import _descent_loops as descent_loops
+from mercer.matrices.columns import COPIED_BYTES, MatrixColumns
+from mercer.optim import _gram_descent_loops as gram_loops
 from mercer.optim import _triangle_loops as triangle_loops
 from mercer.optim._anderson import AndersonAcceleration
-from mercer.optim.columns import COPIED_BYTES, DenseColumns, MatrixColumns
 from mercer.optim.duality import GapPenalty, least_squares_gap
 
 # A Cholesky factor that is updated
@@ -189,7 +189,7 @@ class PenalisedQuadratic:
         size = len(self.w)
         few = min(CHEAP_PRODUCTS // max(1, size * size), MAX_CHEAP_SWEEPS, most // 10)
         known = self.G, size, *penalty, self.w, self.c, self.squares
-        sweeps, self.squares = descent_loops.gram_descent(*known, target, AT_REST * rounding, few)
+        sweeps, self.squares = gram_loops.gram_descent(*known, target, AT_REST * rounding, few)
         return int(sweeps)
 
     def _is_solved(self, penalty: GapPenalty, target: float) -> bool:
@@ -197,7 +197,7 @@ class PenalisedQuadratic:
 
     def _sweep(self, active: Array, penalty: GapPenalty) -> float:
         before, slopes = self.w.copy(), self.c.copy()
-        decrease = descent_loops.gram_sweep(self.G, len(self.w), active, *penalty, self.w, self.c)
+        decrease = gram_loops.gram_sweep(self.G, len(self.w), active, *penalty, self.w, self.c)
         self.squares = max(0.0, self.squares - float((slopes + self.c) @ (self.w - before)))
         return float(decrease)
 
@@ -301,7 +301,7 @@ class GramWorkingSet:
         self.member = np.zeros(columns.n_columns, dtype=bool)
         self.quadratic = PenalisedQuadratic(np.zeros((0, 0)))
         #: the columns times √h, if they are few
-        self._kept: Array | None = np.zeros((0, columns.n_rows)) if isinstance(columns, DenseColumns) else None
+        self._kept: Array | None = np.zeros((0, columns.n_rows)) if columns.is_dense else None
 
     @classmethod
     def of_gram(cls, columns: MatrixColumns, G: Array) -> GramWorkingSet:
@@ -334,7 +334,7 @@ class GramWorkingSet:
     def _products(self, new: Array, ids: Array) -> Array:
         """Return the products of new columns with all."""
         n, k, columns = self._columns.n_rows, len(self), self._columns
-        if self._kept is None or not isinstance(columns, DenseColumns) or 8 * n * len(ids) > COPIED_BYTES:
+        if self._kept is None or 8 * n * len(ids) > COPIED_BYTES:
             self._kept = None
             return columns.gram(new, ids, self._h)
         if len(ids) > len(self._kept):
@@ -423,9 +423,7 @@ class ResidualWorkingSet:
     def _patience(self, penalty: GapPenalty) -> int:
         """Return the number of sweeps after which a linear system of the rows is worth its cost."""
         n = self._columns.n_rows
-        suits = (
-            isinstance(self._columns, DenseColumns) and n <= min(MAX_WOODBURY_ROWS, len(self.ids)) and penalty.l2.all()
-        )
+        suits = self._columns.is_dense and n <= min(MAX_WOODBURY_ROWS, len(self.ids)) and penalty.l2.all()
         return max(ANDERSON_MEMORY, int(SWEEPS_PER_ROW * n)) if suits else np.iinfo(np.int64).max
 
     def _newton(self, penalty: GapPenalty) -> None:
@@ -441,7 +439,6 @@ class ResidualWorkingSet:
 
     def _outer(self, penalty: GapPenalty, which: Array) -> Array:
         """Return √h X l2⁻¹ Xᵀ √h for some of the columns."""
-        assert isinstance(self._columns, DenseColumns)
         root, total = np.sqrt(self._h), np.zeros((self._columns.n_rows,) * 2)
         for part in self._columns.chunks(which):
             tile = self._columns.gather(self.ids[which[part]])

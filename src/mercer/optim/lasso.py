@@ -23,20 +23,18 @@ from mercer._errors import FitInterrupted, NonFiniteError
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.families.penalties import Strengths
-from mercer.optim._column_loops import VECTORS_AT_ONCE
-from mercer.optim._working_sets import GramWorkingSet, ResidualWorkingSet
-from mercer.optim.certificate import Certificate, Solution, keep_on_interrupt
-from mercer.optim.columns import (
+from mercer.matrices import Matrix, Observations, as_matrix
+from mercer.matrices.columns import (
     CONSTANT_SPREAD,
     SERIAL_STORED_ENTRIES,
-    DenseColumns,
+    VECTORS_AT_ONCE,
     MatrixColumns,
-    SparseColumns,
     length_unit,
 )
+from mercer.optim._working_sets import GramWorkingSet, ResidualWorkingSet
+from mercer.optim.certificate import Certificate, Solution, keep_on_interrupt
 from mercer.optim.duality import STRONGEST, GapPenalty, least_squares_gap
-from mercer.optim.least_squares_rows import LeastSquaresRows
-from mercer.stats.normal_equations import NormalEquations
+from mercer.optim.least_squares import normal_equations
 
 # The regression in working coordinates
 
@@ -70,8 +68,9 @@ class WorkingRegression:
     def of(cls, X: Any, y: Array, weight: Array | None, mean: Array, *, intercept: bool) -> Self:
         """Standardise data of any scale; raise `NonFiniteError` if sums of their squares are not finite."""
         ones = np.ones(len(y)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+        X = as_matrix(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            target = np.asarray(y, dtype=np.float64) - (X @ mean if mean.any() else 0.0)
+            target = np.asarray(y, dtype=np.float64) - (X.matvec(mean) if mean.any() else 0.0)
             # about the first value, which is exact for a constant target
             level = float(target[0] + np.average(target - target[0], weights=ones)) if intercept else 0.0
             target -= level
@@ -132,20 +131,19 @@ class WorkingRegression:
 
 
 def _columns(
-    X: Any, target: Array, weight: Array | None, ones: Array, *, intercept: bool
+    X: Matrix, target: Array, weight: Array | None, ones: Array, *, intercept: bool
 ) -> tuple[MatrixColumns, Array, Array | None, Array | None]:
     """Return columns and squared lengths; for few columns and many rows also Gram matrix and slopes, by one pass."""
-    if hasattr(X, "indptr"):
-        return *SparseColumns.standardise(X, ones, centred=intercept), None, None
     n, p = X.shape
-    if p > min(FULL_GRAM_COLUMNS, n // FULL_GRAM_ROWS_PER_COLUMN) or n * p <= SERIAL_STORED_ENTRIES:
-        return *DenseColumns.standardise(X, ones, centred=intercept), None, None
-    sums = LeastSquaresRows(X, target[:, None], weight).summarise(NormalEquations)
+    few = p > min(FULL_GRAM_COLUMNS, n // FULL_GRAM_ROWS_PER_COLUMN) or n * p <= SERIAL_STORED_ENTRIES
+    if few or X.is_sparse:
+        return *X.standardized_columns(ones, centred=intercept), None, None
+    sums = normal_equations(Observations(X, target[:, None], weight))
     gram, moment, _ = sums.products(centred=intercept)
     centre = sums.mean[0] if intercept else np.zeros(p)
     squares = np.array(gram.diagonal())
     squares[squares <= sums.weight * np.square(CONSTANT_SPREAD * centre)] = 0.0
-    columns = DenseColumns(X, centre, length_unit(squares))
+    columns = X.columns(centre, length_unit(squares))
     units = columns.scale[:, None] * columns.scale
     return columns, squares / np.square(columns.scale), gram / units, moment[:, 0] / columns.scale
 
@@ -476,7 +474,7 @@ def solve_path(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, p)
+    X : Matrix, or data for `mercer.matrices.as_matrix`, of shape (n, p)
         Columns; a dense one is not copied.
     y : array of shape (n,)
         Responses.
@@ -538,7 +536,7 @@ def solve(X: Any, y: Array, strengths: Strengths, **options: Any) -> Solution:
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, p)
+    X : Matrix, or data for `mercer.matrices.as_matrix`, of shape (n, p)
         Columns; a dense one is not copied.
     y : array of shape (n,)
         Responses.

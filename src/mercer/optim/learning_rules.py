@@ -25,9 +25,9 @@ from mercer._stored import floats, stored
 from mercer._threads import blas_for, ordered_stream
 from mercer._typing import Array
 from mercer.matrices import Coordinates, DenseMatrix, Matrix, Observations, SparseMatrix, SplitMatrix
-from mercer.matrices.sparse import Entries
+from mercer.matrices.base import CONSTANT_SQUARES
+from mercer.matrices.entries import Entries
 from mercer.optim import _online_loops as loops
-from mercer.optim.least_squares_rows import CONSTANT_SQUARES
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class LabelledRows:
         )
 
     def _with_intercept(self, coordinates: Coordinates) -> Matrix:
-        design = SparseMatrix.within(self.X, replace(coordinates, intercept=False))
+        design = SparseMatrix.of_matrix(self.X, replace(coordinates, intercept=False))
         return SplitMatrix.of(sparse=design, intercept=True) if self.intercept else design
 
     @cached_property

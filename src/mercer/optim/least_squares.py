@@ -26,16 +26,18 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from mercer._errors import FitInterrupted, NonFiniteError
+from mercer._gpu import to_numpy
 from mercer._threads import blas_for, ordered_map, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.families import IDENTITY, Gaussian
 from mercer.families.multivariate import NEGLIGIBLE_COEFFICIENT
-from mercer.matrices import DenseMatrix, Encoded, TensorMatrix
+from mercer.matrices import Coordinates, Matrix, Observations, Tile, observations_of
+from mercer.matrices.base import add_high_low
+from mercer.matrices.cross_products import WIDE_TILE_BYTES
 from mercer.optim.certificate import Solution
 from mercer.optim.curvature import EPSILON
 from mercer.optim.krylov import conjugate_gradient
-from mercer.optim.least_squares_rows import LeastSquaresRows, design_rows
 from mercer.optim.linear_fit import (
     CLOSED_FORM_TOLERANCE,
     NOT_FINITE,
@@ -44,10 +46,8 @@ from mercer.optim.linear_fit import (
     closed_form_certificate,
 )
 from mercer.optim.problem import Problem
-from mercer.optim.streamed_rows import StreamedRows
 from mercer.stats.base import silence_infinities
 from mercer.stats.normal_equations import CrossProducts, NormalEquations, RFactor, Triangle
-from mercer.stats.tiles import UNSHIFTED_SPREADS, WIDE_TILE_BYTES, to_dense
 
 # The triangle R: rank, minimum norm, penalties, and the inverse of RᵀR
 
@@ -288,10 +288,12 @@ class Refinement:
     digits as the factor has, until the coefficients have all of them (Björck 1987, "corrected semi-normal equations").
     """
 
-    rows: LeastSquaresRows
+    rows: Observations
     centre: RefinementCentre
     system: RefinedSystem
     alpha: float
+    #: whether gradients have twice the working precision even where that is slow
+    exact: bool = True
 
     def run(self, w: Array) -> RefinedFit:
         """Correct coefficients until no digits are gained; `length` is not finite if gradients overflow."""
@@ -315,10 +317,25 @@ class Refinement:
     @silence_infinities
     def _gradient(self, w: Array, level: Array) -> tuple[Array, Array]:
         """Return the correction of the intercept for fixed w, and the gradient by w at the corrected intercept."""
-        high, low = self.rows.gradient(np.concatenate(self.centre.pilot), np.concatenate([level[None], w]))
+        shift, v = np.concatenate(self.centre.pilot), np.concatenate([level[None], w])
+        high, low = self.rows.fold(functools.partial(_residual_gradient, shift, v, self.exact), add_high_low)
         offset = self.centre.offset[0][:, None]
         slope = high[1:] - offset * high[0] + (low[1:] - offset * low[0])
         return high[0] / self.centre.weight * self.centre.intercept, slope - self.alpha * w
+
+
+def _residual_gradient(shift: Array, v: Array, exact: bool, rows: Observations) -> tuple[Array, Array]:
+    return rows.design.residual_gradient(rows.y, rows.weight, shift, v, exact=exact)
+
+
+def normal_equations(rows: Observations) -> NormalEquations:
+    """Return the means of all columns and targets, and their products about the means."""
+    return rows.summarise(NormalEquations.zero(rows.shape[1], rows.targets))
+
+
+def triangle_factor(rows: Observations) -> RFactor:
+    """Return the triangle of all columns and targets."""
+    return rows.summarise(RFactor.zero(rows.shape[1], rows.targets))
 
 
 # More rows than columns: from XᵀX, or if that is ill-conditioned, from the triangle of X
@@ -328,13 +345,13 @@ MOST_CONDITION_UNREFINED = 100.0
 
 
 def solve_normal_equations(
-    rows: LeastSquaresRows, alpha: Array, *, intercept: bool, sums: NormalEquations | None = None
+    rows: Observations, alpha: Array, *, intercept: bool, sums: NormalEquations | None = None
 ) -> Solution | None:
     """Solve the normal equations by Cholesky, refined if they are ill-conditioned; None if refinement would fail.
 
     `sums` is the statistic of the rows, if it is known already.
     """
-    sums = sums or rows.summarise(NormalEquations)
+    sums = sums or normal_equations(rows)
     if not np.isfinite(sums.moments.offset).all():
         raise NonFiniteError(NOT_FINITE)
     if not sums.finite:  # squares are too large, values are not
@@ -343,12 +360,12 @@ def solve_normal_equations(
     squares = np.diagonal(products.gram)
     if not alpha.all() and (squares <= _squares_rounding(sums, centred=intercept)).any():
         return None  # the coefficient of a constant column is determined by a penalty only
-    factors = _factorise_all(products.gram, alpha, rows.precision)
+    factors = _factorise_all(products.gram, alpha, rows.design.precision)
     if factors is None:
         return None
     refine = not all(factor.is_accurate for factor in factors.values())
     centre = RefinementCentre.of(sums, intercept=intercept)
-    fit = _TallFit(rows, alpha, centre)
+    fit = _TallFit(rows, alpha, centre, exact=rows.design.has_exact_gradients)
     for strength, factor in factors.items():
         which = alpha == strength
         part = _solve_unrefined(products, factor, strength, which, centre)
@@ -357,7 +374,7 @@ def solve_normal_equations(
             if not _has_ten_digits(part, factor):
                 return None
         fit.put(which, part)
-    path = "normal equations by Cholesky" + f", refined with {rows.gradients}" * refine
+    path = "normal equations by Cholesky" + f", refined with {fit.gradients}" * refine
     size = np.sqrt(products.squares) + np.sqrt(squares) @ np.abs(fit.coefficients)
     solution = fit.solution(path, size, root=factors[alpha[0]].root, rank=len(squares))
     return solution if solution.certificate.holds else None
@@ -389,21 +406,20 @@ def _has_ten_digits(part: RefinedFit, factor: ScaledCholesky) -> bool:
     return bool((part.length <= CLOSED_FORM_TOLERANCE * np.sqrt(factor.reciprocal) * size).all())
 
 
-def solve_by_triangle(rows: LeastSquaresRows, alpha: Array, *, intercept: bool) -> Solution:
+def solve_by_triangle(rows: Observations, alpha: Array, *, intercept: bool) -> Solution:
     """Solve by the triangle of a QR factorisation, computed block by block, and refine."""
-    rows = rows.to_exact()
-    factor = rows.summarise(RFactor)
+    factor = triangle_factor(rows)
     if not factor.finite:
         raise NonFiniteError(NOT_FINITE)
     with blas_for(rows.shape[1]):
         return _fit_triangle(rows, factor, alpha, intercept=intercept)
 
 
-def _fit_triangle(rows: LeastSquaresRows, factor: RFactor, alpha: Array, *, intercept: bool) -> Solution:
+def _fit_triangle(rows: Observations, factor: RFactor, alpha: Array, *, intercept: bool) -> Solution:
     triangle = factor.triangle(centred=intercept)
-    span = TriangleSpan.of(triangle.R, rounding_lengths(factor, centred=intercept), rows.precision)
+    span = TriangleSpan.of(triangle.R, rounding_lengths(factor, centred=intercept), rows.design.precision)
     refine = span.condition > MOST_CONDITION_UNREFINED
-    fit = _TallFit(rows, alpha, RefinementCentre.of(factor, intercept=intercept))
+    fit = _TallFit(rows, alpha, RefinementCentre.of(factor, intercept=intercept), exact=True)
     roots = {}
     for strength in dict.fromkeys(alpha.tolist()):
         which = alpha == strength
@@ -414,7 +430,7 @@ def _fit_triangle(rows: LeastSquaresRows, factor: RFactor, alpha: Array, *, inte
             part = refined if np.isfinite(refined.length).all() else part  # unrefined if gradients overflow
         fit.put(which, part)
         roots[strength] = penalised.root if span.basis is None else triangle.R
-    path = "QR factorisation by blocks (TSQR)" + f", refined with {rows.gradients}" * refine
+    path = "QR factorisation by blocks (TSQR)" + f", refined with {fit.gradients}" * refine
     size = lengths(np.concatenate([triangle.z, triangle.rest])) + lengths(triangle.R) @ np.abs(fit.coefficients)
     left_out = lengths(span.doubtful @ (triangle.z - triangle.R @ fit.coefficients))
     known = {"rank": span.rank, "constant": span.constant, "collinear": span.collinear}
@@ -432,13 +448,19 @@ def _triangle_fit(
 class _TallFit:
     """The coefficients of all targets, collected penalty by penalty."""
 
-    def __init__(self, rows: LeastSquaresRows, alpha: Array, centre: RefinementCentre) -> None:
-        self.rows, self.centre = rows, centre
+    def __init__(self, rows: Observations, alpha: Array, centre: RefinementCentre, *, exact: bool) -> None:
+        self.rows, self.centre, self._exact = rows, centre, exact
         self.coefficients = np.empty((rows.shape[1], len(alpha)))
         self._intercept, self._left = np.empty((2, len(alpha)))
 
     def refinement(self, which: Array, system: Any, strength: float) -> Refinement:
-        return Refinement(self.rows.select_targets(which), self.centre.select_targets(which), system, strength)
+        rows, centre = self.rows.select_targets(which), self.centre.select_targets(which)
+        return Refinement(rows, centre, system, strength, self._exact)
+
+    @property
+    def gradients(self) -> str:
+        """Precision of the gradients, in the path of a solution."""
+        return "gradients of twice the digits" if self._exact else "gradients of codes as they are"
 
     def put(self, which: Array, part: RefinedFit) -> None:
         self.coefficients[:, which], self._intercept[which], self._left[which] = part
@@ -469,56 +491,43 @@ def rounding_lengths(summary: NormalEquations | RFactor, *, centred: bool) -> Ar
 class WideLeastSquares:
     """√weight · X and √weight · y, about their means if there is an intercept, in tiles of columns."""
 
-    X: Any  # dense, or CSC
+    X: Matrix
     y: Array  # (rows, targets): √weight · (y − mean)
     root: Array  # (rows, 1): √weight
     mean: tuple[Array, Array]
     tile_bytes: int = WIDE_TILE_BYTES
 
     @classmethod
-    def of(cls, rows: LeastSquaresRows, *, intercept: bool, tile_bytes: int = WIDE_TILE_BYTES) -> WideLeastSquares:
-        X, Y, weight = rows.X, rows.Y, rows.weight
-        if weight is not None and not weight.all():
-            X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
-        X = X.tocsc() if rows.sparse else X
-        values = X.data if rows.sparse else X
-        with np.errstate(invalid="ignore", over="ignore"):
-            if not np.isfinite(values.sum(dtype=float)) and not np.isfinite(values).all():
-                raise NonFiniteError(NOT_FINITE)
+    def of(cls, rows: Observations, *, intercept: bool, tile_bytes: int = WIDE_TILE_BYTES) -> WideLeastSquares:
+        if rows.weight is not None and not rows.weight.all():
+            rows = rows.take(np.flatnonzero(rows.weight))
+        X, Y, weight = rows.design, rows.y, rows.weight
+        if not X.is_finite():
+            raise NonFiniteError(NOT_FINITE)
         root = np.ones((len(Y), 1)) if weight is None else np.sqrt(weight)[:, None]
-        mean = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
+        mean = np.zeros(X.n_columns), np.zeros(Y.shape[1])
         if intercept:
-            x = np.concatenate([_weighted_mean(tile, weight) for _, tile in column_tiles(X, tile_bytes)])
+            x = np.concatenate([_weighted_mean(tile, weight) for _, tile in X.column_tiles(tile_bytes)])
             mean = x, _weighted_mean(Y, weight)
         return cls(X, root * (Y - mean[1]), root, mean, tile_bytes)
 
     def tiles(self) -> Iterator[tuple[slice, Array]]:
         """Yield a few columns at a time, for all rows."""
-        for columns, tile in column_tiles(self.X, self.tile_bytes):
+        for columns, tile in self.X.column_tiles(self.tile_bytes):
             yield columns, self.root * (tile - self.mean[0][columns])
 
     def whole(self) -> Array:
         """Return a copy of all columns."""
-        return np.asarray(self.root * (to_dense(self.X) - self.mean[0]))
+        return np.asarray(self.root * (self.X.dense_rows(slice(0, len(self.y))) - self.mean[0]))
 
     def kernel(self) -> Array:
         """Return X Xᵀ."""
-        if hasattr(self.X, "indptr") and (sparse := self._sparse_kernel()) is not None:
-            return sparse
+        if (kernel := self.X.sparse_kernel(self.mean[0])) is not None:
+            return np.asarray(self.root * kernel * self.root.T)
         K = np.zeros((len(self.y), len(self.y)))
         for _, tile in self.tiles():
             K += tile @ tile.T
         return K
-
-    def _sparse_kernel(self) -> Array | None:
-        """Return X Xᵀ from the stored entries; None if subtracting large means would lose digits."""
-        mean = self.mean[0]
-        raw = (self.X @ self.X.T).toarray()
-        across = np.asarray(self.X @ mean)[:, None]
-        centred = raw - across - across.T + mean @ mean
-        if np.trace(raw) > UNSHIFTED_SPREADS**2 * np.trace(centred):
-            return None
-        return np.asarray(self.root * centred * self.root.T)
 
     def matvec(self, w: Array) -> Array:
         """Return X w."""
@@ -539,11 +548,11 @@ class WideLeastSquares:
         return Solution(LinearFit(w, y - x @ w, path, **known), certificate, ())
 
 
-def solve_wide(rows: LeastSquaresRows, alpha: Array, *, intercept: bool, stable: bool) -> Solution:
+def solve_wide(rows: Observations, alpha: Array, *, intercept: bool, stable: bool) -> Solution:
     """Solve by the kernel of the rows, or by singular values if that is ill-conditioned or nothing is penalised."""
     wide = WideLeastSquares.of(rows, intercept=intercept)
     solution = solve_by_kernel(wide, alpha) if alpha.all() and not stable else None
-    return solution or solve_by_singular_values(wide, alpha, rows.precision)
+    return solution or solve_by_singular_values(wide, alpha, rows.design.precision)
 
 
 def solve_by_kernel(wide: WideLeastSquares, alpha: Array) -> Solution | None:
@@ -585,12 +594,6 @@ def solve_by_singular_values(wide: WideLeastSquares, alpha: Array, precision: fl
     return wide.solution(w, left, left_out, "singular values", **known)
 
 
-def column_tiles(X: Any, tile_bytes: int = WIDE_TILE_BYTES) -> Iterator[tuple[slice, Array]]:
-    """Yield a few columns at a time, dense, in about `tile_bytes` bytes."""
-    for columns in row_blocks(X.shape[1], max(1, tile_bytes // (8 * max(1, X.shape[0])))):
-        yield columns, to_dense(X[:, columns])
-
-
 def _weighted_mean(values: Array, weight: Array | None) -> Array:
     """Return the weighted means of the columns, exact for constant ones."""
     first = values[0].astype(float)
@@ -605,7 +608,7 @@ ITERATIVE_PATH = "conjugate gradients"
 
 
 def solve_by_conjugate_gradients(
-    rows: LeastSquaresRows,
+    rows: Observations,
     alpha: Array,
     *,
     intercept: bool,
@@ -655,21 +658,22 @@ def _iterate_on_columns(products: CentredProducts, alpha: Array, tolerance: floa
 class CentredProducts:
     """Products with √weight · X, about its means if there is an intercept, without forming it."""
 
-    rows: LeastSquaresRows
+    rows: Observations
     intercept: bool
     #: rows that are multiplied at once; as many as fit in a block by default
     block_rows: int | None = None
 
     @cached_property
-    def blocks(self) -> list[tuple[Any, Array, Array]]:
+    def blocks(self) -> list[tuple[Matrix, Array, Array]]:
         """Return views of the rows: X, y and weight."""
-        n, weight = len(self.rows), self.rows.weight
+        X, n, weight = self.rows.design, len(self.rows), self.rows.weight
         every = np.ones(n) if weight is None else weight
-        blocks = row_blocks(n, rows_per_block(self.rows.stored_per_row) if self.block_rows is None else self.block_rows)
-        return [(self.rows.view(rows), self.rows.Y[rows], every[rows]) for rows in blocks]
+        blocks = row_blocks(n, rows_per_block(X.stored_per_row) if self.block_rows is None else self.block_rows)
+        return [(X.rows(rows), self.rows.y[rows], every[rows]) for rows in blocks]
 
-    def _sum(self, of_block: Callable[[tuple[Any, Array, Array]], Array]) -> Array:
-        return functools.reduce(np.add, ordered_stream(of_block, self.blocks))
+    def _sum(self, of_block: Callable[[Tile, Array, Array], Array]) -> Array:
+        parts = ordered_stream(lambda block: of_block(block[0].tile(), *block[1:]), self.blocks)
+        return functools.reduce(np.add, parts)
 
     @cached_property
     def mean(self) -> tuple[Array, Array]:
@@ -677,20 +681,20 @@ class CentredProducts:
         if not self.intercept:
             return np.zeros(self.rows.shape[1]), np.zeros(self.rows.targets)
         with np.errstate(invalid="ignore", over="ignore"):
-            x = self._sum(lambda block: block[0].T @ block[2])
-        return x / self.rows.total_weight, np.average(self.rows.Y, axis=0, weights=self.rows.weight)
+            x = self._sum(lambda X, _, weight: X.rmatvec(weight))
+        return x / self.rows.total_weight, np.average(self.rows.y, axis=0, weights=self.rows.weight)
 
     @cached_property
     def right(self) -> Array:
         """Return Xᵀ y."""
         _, y = self.mean
-        return self._sum(lambda block: block[0].T @ (block[2][:, None] * (block[1] - y)))
+        return self._sum(lambda X, Y, weight: X.rmatvec(weight[:, None] * (Y - y)))
 
     @cached_property
     def squares(self) -> Array:
         """Return Σ x² of each column."""
         x, _ = self.mean
-        total = self._sum(lambda block: _squared(block[0]).T @ block[2])
+        total = self._sum(lambda X, _, weight: X.squares(weight))
         return np.maximum(total - self.rows.total_weight * x**2, 0.0)
 
     def gram_times(self, v: Array) -> Array:
@@ -700,9 +704,9 @@ class CentredProducts:
         v = v[:, 0] if is_single else v  # products with vectors are faster than with matrices of one column
         level = x @ v
 
-        def of_block(block: tuple[Any, Array, Array]) -> Array:
-            image = (block[0] @ v - level).T * block[2]
-            return np.append(block[0].T @ image.T, [image.T.sum(axis=0)], axis=0)
+        def of_block(X: Tile, _: Array, weight: Array) -> Array:
+            image = ((X.matvec(v) - level).T * weight).T
+            return np.append(X.rmatvec(image), [image.sum(axis=0)], axis=0)
 
         product = self._sum(of_block)
         centred = product[:-1].T - np.multiply.outer(product[-1], x)
@@ -711,7 +715,7 @@ class CentredProducts:
     @cached_property
     def y(self) -> Array:
         """Return √weight · y, about its mean."""
-        return np.asarray(self._root * (self.rows.Y - self.mean[1]))
+        return np.asarray(self._root * (self.rows.y - self.mean[1]))
 
     @cached_property
     def _root(self) -> Array:
@@ -724,13 +728,13 @@ class CentredProducts:
         heavy = self._root * dual
         parts = np.split(heavy, np.cumsum([len(weight) for _, _, weight in self.blocks])[:-1])
         pairs = zip(self.blocks, parts, strict=True)
-        w = functools.reduce(np.add, ordered_stream(lambda pair: pair[0][0].T @ pair[1], pairs))
+        w = functools.reduce(np.add, ordered_stream(lambda pair: pair[0][0].tile().rmatvec(pair[1]), pairs))
         return np.asarray(w - self.mean[0][:, None] * heavy.sum(axis=0))
 
     def kernel_times(self, dual: Array) -> Array:
         """Return X Xᵀα."""
         w = self.rmatvec(dual)
-        image = np.concatenate(ordered_map(lambda block: block[0] @ w, self.blocks))
+        image = np.concatenate(ordered_map(lambda block: block[0].tile().matvec(w), self.blocks))
         return np.asarray(self._root * (image - self.mean[0] @ w))
 
     def from_dual(self, solution: Solution) -> Solution:
@@ -744,12 +748,6 @@ class CentredProducts:
         return Solution(LinearFit(w, y - x @ w, ITERATIVE_PATH), solution.certificate, solution.trace)
 
 
-def _squared(X: Any) -> Any:
-    if isinstance(X, Encoded):
-        return X.squared()
-    return X.multiply(X) if hasattr(X, "indptr") else np.square(X)
-
-
 # The choice
 
 #: columns of sparse data up to which a square matrix of them is cheaper than iterations
@@ -758,21 +756,19 @@ MAX_SQUARE_COLUMNS = 1000
 MAX_WIDE_DENSE_ENTRIES = 1 << 23
 
 
-def is_direct_cheap(rows: LeastSquaresRows) -> bool:
+def is_direct_cheap(rows: Observations) -> bool:
     """Return whether a direct solution is cheap, as it is except for sparse data with too many columns.
 
     For a source it always is: each step of conjugate gradients would be a pass over it.
     """
-    n, d = rows.shape
-    if isinstance(rows, StreamedRows):
+    (n, d), is_sparse = rows.shape, rows.design.is_sparse
+    if not is_sparse or not rows.has_cheap_products:
         return True
-    if rows.sparse and n <= d:
-        return n * d <= MAX_WIDE_DENSE_ENTRIES
-    return not rows.sparse or d <= MAX_SQUARE_COLUMNS
+    return n * d <= MAX_WIDE_DENSE_ENTRIES if n <= d else d <= MAX_SQUARE_COLUMNS
 
 
 def least_squares(
-    rows: LeastSquaresRows,
+    rows: Observations,
     alpha: Array,
     *,
     intercept: bool = True,
@@ -783,8 +779,8 @@ def least_squares(
 
     Parameters
     ----------
-    rows : LeastSquaresRows
-        The data.
+    rows : Observations
+        The data, with a column of `y` for each target.
     alpha : array of shape (targets,)
         Penalties, none negative.
     intercept : bool
@@ -807,7 +803,7 @@ def least_squares(
     Examples
     --------
     >>> import numpy as np
-    >>> rows = LeastSquaresRows(np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [3.0], [5.0]]))
+    >>> rows = observations_of(np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [3.0], [5.0]]))
     >>> fit = least_squares(rows, np.zeros(1)).value
     >>> fit.coefficients.round(12), fit.intercept.round(12)
     (array([[2.]]), array([1.]))
@@ -829,10 +825,13 @@ class LinearSolution(Solution):
 
 
 def has_closed_form(problem: Problem) -> bool:
-    """Return whether a problem has squared losses, one matrix, one strength for all coefficients and no prior means."""
+    """Return whether a problem has squared losses, one strength for all coefficients and no prior means.
+
+    A sparse matrix may have too many columns for a direct solution, and a source takes a pass for each sum.
+    """
     squares = isinstance(problem.response.family, Gaussian) and problem.response.link == IDENTITY
-    plain = isinstance(problem.observations.design, DenseMatrix | TensorMatrix)
-    if not (squares and plain and problem.strengths.smooth):
+    in_memory = problem.observations.has_rows and not problem.observations.design.is_sparse
+    if not (squares and in_memory and problem.strengths.smooth):
         return False
     strengths = _user_strengths(problem)
     same = len(strengths) == 0 or bool((strengths == strengths[0]).all() and np.isfinite(strengths[0]))
@@ -843,8 +842,9 @@ def solve_least_squares(problem: Problem) -> LinearSolution:
     """Solve a problem in closed form; the value has working coefficients."""
     y, weight, offset = problem.observations.y, problem.observations.weight, problem.observations.offset
     design = problem.observations.design
-    assert isinstance(design, DenseMatrix | TensorMatrix)
-    rows = design_rows(design, (y if offset is None else y - offset)[:, None], weight)
+    plain = design.within(Coordinates.plain(len(design.coordinates.shift), intercept=False))
+    Y = to_numpy(y if offset is None else y - offset)[:, None]
+    rows = observations_of(plain, Y, None if weight is None else to_numpy(weight))
     alpha = np.append(_user_strengths(problem), 0.0)[:1]
     solution = least_squares(rows, alpha, intercept=design.coordinates.intercept)
     fit: LinearFit = solution.value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -17,12 +17,13 @@ import numpy as np
 from mercer._errors import NonFiniteError
 from mercer._threads import blas_for, ordered_stream, row_blocks
 from mercer._typing import Array
+from mercer.matrices import Observations
+from mercer.matrices.cross_products import JOINED_TILE_BYTES
 from mercer.optim.curvature import EPSILON
-from mercer.optim.least_squares import WideLeastSquares
-from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.optim.least_squares import WideLeastSquares, normal_equations, triangle_factor
 from mercer.optim.linear_fit import NOT_FINITE
-from mercer.stats.normal_equations import NormalEquations, RFactor
-from mercer.stats.tiles import JOINED_TILE_BYTES, factorize, to_dense
+from mercer.stats.normal_equations import NormalEquations
+from mercer.stats.tiles import factorize
 
 A = TypeVar("A")
 
@@ -65,6 +66,10 @@ class RidgeSpectrum(ABC):
         """
 
     @abstractmethod
+    def on(self, rows: Observations) -> RidgeSpectrum:
+        """Return the spectrum for the errors of these rows, all or some of those that it was computed from."""
+
+    @abstractmethod
     def generalised_errors(self, alphas: Array) -> Array:
         """Return the generalised cross-validation errors: (penalties, targets)."""
 
@@ -96,9 +101,7 @@ def index_of_least(spectrum: RidgeSpectrum, alphas: Array, errors: Array) -> int
     return int(np.flatnonzero(within)[-1])
 
 
-def decompose(
-    rows: LeastSquaresRows, *, intercept: bool, stable: bool = False, smallest: float = np.inf
-) -> RidgeSpectrum:
+def decompose(rows: Observations, *, intercept: bool, stable: bool = False, smallest: float = np.inf) -> RidgeSpectrum:
     """Return the spectrum of X, by an orthogonal factorisation if `stable`.
 
     It is also used if the `smallest` penalty is too small to hide the rounding errors of XᵀX.
@@ -118,7 +121,7 @@ def decompose(
 class TallSpectrum(RidgeSpectrum):
     """The spectrum by columns: XᵀX = axes · values · axesᵀ."""
 
-    rows: LeastSquaresRows
+    rows: Observations
     mean: tuple[Array, Array]
     weight: float
     axes: Array  # (columns, k)
@@ -128,6 +131,9 @@ class TallSpectrum(RidgeSpectrum):
     intercept: bool
     #: statistic of the rows, unless the spectrum is from an orthogonal factorisation
     sums: NormalEquations | None = None
+
+    def on(self, rows: Observations) -> TallSpectrum:
+        return replace(self, rows=rows, sums=None)
 
     def resolves(self, smallest: float) -> bool:
         """Return whether rounding errors are small compared with the eigenvalues plus the smallest penalty."""
@@ -141,8 +147,8 @@ class TallSpectrum(RidgeSpectrum):
         size = max(64, JOINED_TILE_BYTES // (8 * (2 * d + len(alphas) * (1 + targets))))
 
         def of_tile(rows: slice) -> A:
-            X, Y, weight = self.rows.batch(rows)
-            x = _subtract_mean(to_dense(X), self.mean[0], weight)
+            Y, weight = self.rows.y[rows], None if self.rows.weight is None else self.rows.weight[rows]
+            x = _subtract_mean(self.rows.design.dense_rows(rows), self.mean[0], weight)
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 left = self._left(x @ self.axes, inverse, weight)
                 error = (x @ coefficients).reshape(len(x), targets, -1)
@@ -179,9 +185,9 @@ class TallSpectrum(RidgeSpectrum):
         return np.asarray(n * squares / free[:, None] ** 2)
 
 
-def _spectrum_from_sums(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum | None:
+def _spectrum_from_sums(rows: Observations, intercept: bool) -> TallSpectrum | None:
     """Return the spectrum of XᵀX; None if squares overflow."""
-    sums = rows.summarise(NormalEquations)
+    sums = normal_equations(rows)
     if not sums.finite:
         return None
     gram, moment, squares = sums.products(centred=intercept)
@@ -196,8 +202,8 @@ def _spectrum_from_sums(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum
     return TallSpectrum(rows, mean, sums.weight, axes, values, along, rest, intercept, sums)
 
 
-def _spectrum_from_triangle(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum:
-    factor = rows.summarise(RFactor)
+def _spectrum_from_triangle(rows: Observations, intercept: bool) -> TallSpectrum:
+    factor = triangle_factor(rows)
     if not factor.finite:
         raise NonFiniteError(NOT_FINITE)
     R, z, rest = factor.triangle(centred=intercept)
@@ -213,13 +219,13 @@ def _spectrum_from_triangle(rows: LeastSquaresRows, intercept: bool) -> TallSpec
 class WideSpectrum(RidgeSpectrum):
     """The spectrum by rows: X Xᵀ = vectors · values · vectorsᵀ, orthogonal to √weight if there is an intercept."""
 
-    rows: LeastSquaresRows
+    rows: Observations
     wide: WideLeastSquares
     vectors: Array  # (rows with weight, k)
     values: Array
 
     @classmethod
-    def of(cls, rows: LeastSquaresRows, *, intercept: bool, stable: bool) -> WideSpectrum:
+    def of(cls, rows: Observations, *, intercept: bool, stable: bool) -> WideSpectrum:
         wide = WideLeastSquares.of(rows, intercept=intercept)
         turn = HouseholderReflection.of(wide.root[:, 0]) if intercept else None
         with blas_for(len(wide.y)):
@@ -231,6 +237,9 @@ class WideSpectrum(RidgeSpectrum):
                 kernel = _check_finite(wide.kernel())
                 values, vectors = np.linalg.eigh(kernel if turn is None else turn.reduce(turn.reduce(kernel).T))
         return cls(rows, wide, vectors if turn is None else turn.restore(vectors), np.maximum(values, 0.0))
+
+    def on(self, rows: Observations) -> WideSpectrum:
+        return self  # it has an eigenvector entry for each row
 
     def _dual(self, alphas: Array) -> tuple[Array, Array]:
         """Return D y, (rows, targets, penalties), and the diagonal of D = alpha · (X Xᵀ + alpha)⁻¹."""
@@ -255,7 +264,7 @@ class WideSpectrum(RidgeSpectrum):
         heavy = self.rows.weight > 0
         errors = np.empty((len(self.rows), *kept.shape[1:]))
         errors[heavy] = kept
-        X, Y = to_dense(self.rows.X[~heavy]), self.rows.Y[~heavy]
+        X, Y = self.rows.design.dense_rows(np.flatnonzero(~heavy)), self.rows.y[~heavy]
         for position, alpha in enumerate(alphas):
             w = self.wide.rmatvec(residual[:, :, position] / alpha)
             with np.errstate(over="ignore", invalid="ignore"):

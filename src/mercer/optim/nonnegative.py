@@ -7,11 +7,10 @@ from scipy import optimize
 
 from mercer._errors import NonFiniteError
 from mercer._typing import Array
+from mercer.matrices import Observations
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.least_squares import WideLeastSquares, lengths, rounding_lengths
-from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.optim.least_squares import WideLeastSquares, lengths, rounding_lengths, triangle_factor
 from mercer.optim.linear_fit import CLOSED_FORM_TOLERANCE, NOT_FINITE, LinearFit, check_representable
-from mercer.stats.normal_equations import RFactor
 
 #: path of coefficients by the active set method
 ACTIVE_SET = "active set (NNLS) on the triangle of X"
@@ -20,7 +19,7 @@ BOUNDED = f"{ACTIVE_SET}, which took too many steps, then L-BFGS-B"
 
 
 def nonnegative_least_squares(
-    rows: LeastSquaresRows, alpha: Array, *, intercept: bool, most_steps: int | None = None
+    rows: Observations, alpha: Array, *, intercept: bool, most_steps: int | None = None
 ) -> Solution:
     """Minimise Σ weight (y − X w − b)² + alpha ‖w‖² over w ≥ 0, for each target; see `least_squares`.
 
@@ -64,13 +63,13 @@ def _scale_to_unit_length(A: Array, size: Array, strength: float) -> tuple[Array
     return (np.concatenate([A / unit, np.diag(np.sqrt(strength) / unit)]) if strength else A / unit), unit
 
 
-def _reduce_rows(rows: LeastSquaresRows, intercept: bool) -> tuple[Array, Array, tuple[Array, Array], Array]:
+def _reduce_rows(rows: Observations, intercept: bool) -> tuple[Array, Array, tuple[Array, Array], Array]:
     """Return a matrix and targets with few rows and the same solution, the means, and the lengths that are rounding."""
     n, d = rows.shape
     if n <= d:
         wide = WideLeastSquares.of(rows, intercept=intercept)
         return wide.whole(), wide.y, wide.mean, np.zeros(d)
-    factor = rows.summarise(RFactor)
+    factor = triangle_factor(rows)
     if not factor.finite:
         raise NonFiniteError(NOT_FINITE)
     R, z, _ = factor.triangle(centred=intercept)

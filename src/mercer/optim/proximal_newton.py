@@ -30,8 +30,7 @@ from mercer._typing import Array
 from mercer.families import loss_loops
 from mercer.families.response import Response, Slopes
 from mercer.matrices import Matrix, Observations
-from mercer.matrices.squares import column_squares
-from mercer.optim._proximal_columns import MANY_STORED_ENTRIES, DesignColumns
+from mercer.matrices.working_columns import MANY_STORED_ENTRIES, WorkingColumns
 from mercer.optim._working_sets import GramWorkingSet
 from mercer.optim.certificate import (
     LENGTH_TOLERANCE,
@@ -236,9 +235,9 @@ class ProximalModel:
         self._fresh = False
 
     @cached_property
-    def columns(self) -> DesignColumns:
+    def columns(self) -> WorkingColumns:
         """Return the columns of the design, in float32 if there are many and that is precise enough."""
-        return DesignColumns(self._design, exact=self._exact, many=self._many)
+        return WorkingColumns(self._design, exact=self._exact, many=self._many)
 
     def forget(self) -> None:
         """Drop the Gram matrix."""
@@ -305,10 +304,9 @@ class ProximalModel:
         self._fresh = change == 0.0
 
     def _gram_set(self, ids: Array) -> GramWorkingSet:
-        columns: Any = self.columns
         if self._is_full:
-            return GramWorkingSet.of_gram(columns, self._design.gram(self._h))
-        made = GramWorkingSet(columns, self._h)
+            return GramWorkingSet.of_gram(self.columns, self._design.gram(self._h))
+        made = GramWorkingSet(self.columns, self._h)
         made.grow(ids)
         return made
 
@@ -320,12 +318,12 @@ class ProximalModel:
         w, v, c = place.u[ids], np.zeros(len(h), dtype=h.dtype), place.c[ids]
         gains = [np.inf]
         for _ in range(MAX_ROW_SWEEPS):
-            gains.append(self.columns.sweep(ids, c, h, curvature, penalty, w, v))
+            gains.append(self.columns.sweep(ids, h, curvature, penalty, w, v, c))
             if gains[-1] <= LAST_GAIN * max(gains[1:]):
                 break
             if gains[-1] > SLOW_GAIN * gains[-2]:
                 face = np.flatnonzero((w != 0) & (curvature > 0))
-                slopes = c[face] + self.columns.products(ids[face], v)
+                slopes = c[face] + self.columns.products(v[None], ids[face])[0]
                 w[face] = self._polish(ids[face], w[face], slopes, h, curvature[face], _forcing_portion(place))
                 break
         there = place.u.copy()
@@ -451,7 +449,7 @@ class ProximalDescent:
         """Return the penalty, 0 where it is below the rounding of slopes, since dual feasibility is undecidable."""
         l1, l2, _ = self._penalty
         with np.errstate(over="ignore", invalid="ignore"):
-            curvature = column_squares(self._design, there.slopes.second)
+            curvature = self._design.squares(there.slopes.second)
             lost = (l1 <= NEGLIGIBLE_PENALTY * np.sqrt(curvature * abs(there.value))) & (
                 l2 <= NEGLIGIBLE_PENALTY * curvature
             )
@@ -510,7 +508,7 @@ class ProximalDescent:
 
     def _half_squared_subgradient(self, there: ProximalPoint, c: Array) -> float:
         """Return ½ gᵀD⁻¹g of the shortest subgradient, with D the diagonal of H."""
-        curvature = column_squares(self._design, there.slopes.second) + self._penalty.l2
+        curvature = self._design.squares(there.slopes.second) + self._penalty.l2
         g = self._penalty.violations(there.u, c)
         return 0.5 * float(g @ _divide_by_curvature(g, curvature))
 

@@ -15,7 +15,6 @@ from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.matrices import Matrix, Observations, TensorMatrix
 from mercer.matrices.observations import ObservedBatch
-from mercer.matrices.squares import column_squares
 from mercer.optim.certificate import Solution
 from mercer.optim.curvature import Curvature
 from mercer.optim.newton import SAMPLE_TOLERANCE
@@ -83,7 +82,7 @@ class DiagonalScaling(Scaling):
     @classmethod
     def of(cls, design: Matrix, h: Array, l2: Array) -> Self:
         """Compute the diagonal of Xᵀ diag(h) X + diag(l2) for centred columns."""
-        squares = column_squares(design, h)
+        squares = design.squares(h)
         if not design.coordinates.intercept:
             return cls(inverse_root(squares + l2), None)
         sums = design.rmatvec(h)

@@ -19,7 +19,6 @@ from mercer._typing import Array
 from mercer.families.penalties import Strengths
 from mercer.families.response import SoftmaxResponse
 from mercer.matrices import Observations
-from mercer.matrices.squares import column_squares
 from mercer.optim import lbfgs, newton, row_space
 from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution
 from mercer.optim.lbfgs import MAX_LBFGS_STEPS
@@ -195,7 +194,7 @@ class SoftmaxProblem:
         with np.errstate(over="ignore", invalid="ignore"):
             few = WoodburyScaling.of(design, variance * h, self.strengths.l2) if n < p else None
             if few is not None:
-                return few, float(column_squares(design, h).mean())
+                return few, float(design.squares(h).mean())
             gram = design.gram(h)
         if not np.isfinite(gram).all():  # the gradients are not finite either, so that there is no descent
             return WhiteningScaling.of(np.eye(p)), 1.0

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mercer._jit import gram
-from mercer._jit.product import square
 from mercer._stored import reals, stored, whole
-from mercer._threads import MIN_COLUMNS_FOR_THREADS, row_blocks
 from mercer._typing import Array
-from mercer.families.losses import as_weight
-from mercer.matrices.sparse_loops import add_pairs
-from mercer.stats.base import as_block, check_same_shape, is_block, silence_infinities
+from mercer.matrices import Matrix, as_matrix
+from mercer.matrices.cross_products import joined_tiles, pilot_of
+from mercer.stats.base import check_same_shape, silence_infinities
 from mercer.stats.centred import ScatterMoments
-from mercer.stats.sparse import StoredMatrixRows
-from mercer.stats.tiles import UNSHIFTED_SPREADS, factorize, joined_tile_rows, pilot, tiles
+from mercer.stats.tiles import factorize
 
 
 class Triangle(NamedTuple):
@@ -57,16 +52,21 @@ class RFactor:
         return self.zero(self.n_columns, len(self.pilot) - self.n_columns)
 
     @silence_infinities
-    def update(self, X: Any, Y: Array, weight: Array | None = None) -> Self:
+    def update(self, X: Any, Y: Array, weight: Array | None = None, offset: None = None) -> Self:
         """Add rows; those of weight zero are ignored."""
-        shift = np.concatenate([pilot(X), pilot(Y)])
+        X = as_matrix(X)
+        shift = pilot_of(X, Y)
         R, rows = np.zeros((0, 1 + len(shift))), 0
-        for tile in tiles(X, Y, weight, shift):
+        for tile in joined_tiles(X, Y, weight, shift):
             if not np.isfinite(tile).all():  # LAPACK may not terminate with NaN
                 return replace(self, rows=1, R=np.full((1, 1 + len(shift)), np.nan))
             R = factorize(np.concatenate([R, tile]))
             rows += len(tile)
         return self.merge(replace(self, rows=rows, pilot=shift, R=R))
+
+    def blocks_of(self, X: Matrix) -> list[slice]:
+        """Return blocks of rows that are worth a thread each."""
+        return X.triangle_blocks()
 
     @silence_infinities
     def merge(self, other: Self) -> Self:
@@ -111,10 +111,6 @@ class RFactor:
         return Triangle(R[:d, :d], R[:d, d:], R[d:, d:])
 
 
-#: sparse matrices with a larger share of stored entries are multiplied faster as dense ones, tile by tile
-DENSE_ENTRIES_SHARE = 0.2
-
-
 class CrossProducts(NamedTuple):
     """XᵀX (columns, columns), Xᵀy (columns, targets) and the squares Σy² of each target."""
 
@@ -123,23 +119,12 @@ class CrossProducts(NamedTuple):
     squares: Array
 
 
-class LeastSquaresSums(NamedTuple):
-    """Number and weight of rows, and first and second moments of [x, y] about `shift`."""
-
-    rows: int
-    weight: float
-    shift: Array
-    first: Array
-    second: Array
-
-
 @stored()
 @dataclass(frozen=True, eq=False)
 class NormalEquations:
     """Means of [x, y] and products of all its columns about the means.
 
-    X may be dense or sparse. Dense rows are multiplied about values close to them, and at most a tile is copied at
-    a time; sparse rows are multiplied entry by entry.
+    X may be a matrix of any storage, or data for `mercer.matrices.as_matrix`.
     """
 
     moments: ScatterMoments
@@ -149,19 +134,17 @@ class NormalEquations:
     def zero(cls, columns: int, targets: int) -> Self:
         return cls(ScatterMoments.zero(1, columns + targets), columns)
 
-    @classmethod
-    @silence_infinities
-    def of_sums(cls, sums: LeastSquaresSums, columns: int) -> Self:
-        """Return a statistic from sums about a point close to the means."""
-        return cls(_centre_moments(*sums), columns)
-
     def empty(self) -> Self:
         return replace(self, moments=self.moments.empty())
 
-    def update(self, X: Any, Y: Array, weight: Array | None = None) -> Self:
+    def update(self, X: Any, Y: Array, weight: Array | None = None, offset: None = None) -> Self:
         """Add rows; those of weight zero are ignored."""
         made = _compute_moments(X, Y, weight)
         return replace(self, moments=self.moments.merge(made) if self.rows else made)
+
+    def blocks_of(self, X: Matrix) -> list[slice]:
+        """Return blocks of rows that are worth a thread each."""
+        return X.cross_product_blocks()
 
     def merge(self, other: Self) -> Self:
         return replace(self, moments=self.moments.merge(other.moments))
@@ -201,69 +184,7 @@ class NormalEquations:
 
 @silence_infinities
 def _compute_moments(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
-    sparse = hasattr(X, "indptr")
-    if sparse and X.nnz < DENSE_ENTRIES_SHARE * X.shape[0] * X.shape[1]:
-        made = _sum_sparse(X, Y, weight)
-        if not _is_far_from_zero(made, X.shape[1]):
-            return made
-    shift = np.concatenate([pilot(X), pilot(Y)])
-    return _centre_moments(
-        *(_sum_by_loops if len(shift) < MIN_COLUMNS_FOR_THREADS else _sum_by_blas)(X, Y, weight, shift)
-    )
-
-
-def _sum_by_loops(X: Any, Y: Array, weight: Array | None, shift: Array) -> LeastSquaresSums:
-    p, unscaled = len(shift), np.ones(len(shift))
-    total = np.zeros((gram.padded(1 + p),) * 2)
-    rows = 0
-    for part, part_weight in _split_rows(X, weight):
-        rows += len(Y[part])
-        gram.add_gram(as_block(X[part]), as_block(Y[part]), as_weight(part_weight), shift, unscaled, total)
-    gram.mirror(total)
-    return LeastSquaresSums(rows, float(total[p, p]), shift, total[p, :p], total[:p, :p])
-
-
-def _split_rows(X: Any, weight: Array | None) -> Iterator[tuple[Any, Array | None]]:
-    """Yield rows with their weights: all if loops can read them in place, otherwise as few as stay in the cache."""
-    n, d = X.shape
-    some_weightless = weight is not None and not weight.all()
-    for rows in row_blocks(n, max(1, n) if is_block(X) and not some_weightless else joined_tile_rows(d)):
-        if weight is None:
-            yield rows, None
-        elif some_weightless:
-            which = rows.start + np.flatnonzero(weight[rows])
-            yield which, weight[which]
-        else:
-            yield rows, weight[rows]
-
-
-def _sum_by_blas(X: Any, Y: Array, weight: Array | None, shift: Array) -> LeastSquaresSums:
-    product = np.zeros((1 + len(shift), 1 + len(shift)))
-    rows = 0
-    for tile in tiles(X, Y, weight, shift):
-        product += square(tile)
-        rows += len(tile)
-    return LeastSquaresSums(rows, float(product[0, 0]), shift, product[0, 1:], product[1:, 1:])
-
-
-def _sum_sparse(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
-    """Return the moments of a sparse matrix from its stored entries, about zero."""
-    d, targets = X.shape[1], Y.shape[1]
-    shift = np.concatenate([np.zeros(d), pilot(Y)])
-    targets_and_ones = np.column_stack([np.ones(len(Y)), Y - shift[d:]])
-    weighted = targets_and_ones if weight is None else weight[:, None] * targets_and_ones
-    if weight is not None and not weight.all():
-        targets_and_ones, weighted = targets_and_ones[weight > 0], weighted[weight > 0]
-        X = X[weight > 0]
-    second = np.zeros((d + targets, d + targets))
-    pairs = np.zeros((d, d))
-    add_pairs(*StoredMatrixRows.of(X), as_weight(None if weight is None else weighted[:, 0].copy()), False, pairs)
-    second[:d, :d] = pairs + pairs.T
-    across, inside = np.asarray(X.T @ weighted), targets_and_ones.T @ weighted
-    second[:d, d:], second[d:, :d] = across[:, 1:], across[:, 1:].T
-    second[d:, d:] = inside[1:, 1:]
-    first = np.concatenate([across[:, 0], inside[0, 1:]])
-    return _centre_moments(len(targets_and_ones), inside[0, 0], shift, first, second)
+    return _centre_moments(*as_matrix(X).cross_products(Y, weight))
 
 
 def _centre_moments(rows: int, weight: float, shift: Array, first: Array, second: Array) -> ScatterMoments:
@@ -274,10 +195,3 @@ def _centre_moments(rows: int, weight: float, shift: Array, first: Array, second
     scatter = second - (weight * offset)[:, None] * offset
     np.maximum(scatter.diagonal(), 0.0, out=np.einsum("ii->i", scatter))
     return ScatterMoments(np.array([rows]), np.array([weight]), shift[None], offset[None], scatter[None])
-
-
-def _is_far_from_zero(moments: ScatterMoments, columns: int) -> bool:
-    """Return whether a column is so far from zero, relative to its spread, that squares about zero lose digits."""
-    squares = np.diagonal(moments.scatter[0])[:columns]
-    far: Array = moments.weight[0] * moments.offset[0, :columns] ** 2 > UNSHIFTED_SPREADS**2 * squares
-    return bool(far.any())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -97,67 +97,6 @@ class RowTiles:
                 begin = end
 
 
-#: bytes of a tile, which stays in the L2 cache, with its product, while it is filled and multiplied
-JOINED_TILE_BYTES = 1 << 19
-#: bytes of a tile of many columns, whose product is so large that the number of its additions matters more
-WIDE_TILE_BYTES = 1 << 24
-#: number of columns from which tiles are wide
-WIDE_TILE_COLUMNS = 256
-#: rows from which the location of a column is estimated, as in the loops
-PILOT_ROWS = moment_loops.PILOT_ROWS
-#: columns whose mean is within this many spreads of zero are not shifted: their squares lose at most a digit
-UNSHIFTED_SPREADS = 4.0
-
-
-def joined_tile_rows(columns: int) -> int:
-    """Return the number of rows of a tile."""
-    return max(64, (JOINED_TILE_BYTES if columns < WIDE_TILE_COLUMNS else WIDE_TILE_BYTES) // (8 * columns))
-
-
-def to_dense(x: Any) -> Array:
-    """Return rows as an array, whatever their type and layout."""
-    return np.asarray(x.toarray() if hasattr(x, "toarray") else x)
-
-
-def pilot(x: Any) -> Array:
-    """Return a value near each column, such that x − pilot is exact for most x.
-
-    It is the mean of the first rows, rounded to a multiple of a power of two no larger than their spread; 0 where that
-    is close enough; and the value itself of a column that is constant in them.
-    """
-    head = to_dense(x[:PILOT_ROWS]).astype(np.float64)
-    if not len(head):
-        return np.zeros(x.shape[1])
-    with np.errstate(invalid="ignore", over="ignore"):
-        mean = head[0] + (head - head[0]).mean(axis=0)
-        spread = np.linalg.norm(head - mean, axis=0) / np.sqrt(len(head))
-        unit = 2.0 ** np.floor(np.log2(np.where(spread > 0, spread, 1.0)))
-        coarse = np.where(spread > 0, np.rint(mean / unit) * unit, mean)
-    return np.where((np.abs(mean) > UNSHIFTED_SPREADS * spread) & np.isfinite(coarse), coarse, 0.0)
-
-
 def factorize(A: Array) -> Array:
     """Return R of the QR factorisation of A."""
     return np.asarray(np.linalg.qr(A, mode="r"))
-
-
-def tiles(X: Any, Y: Array, weight: Array | None, shift: Array, *, rows_at_once: int | None = None) -> Iterator[Array]:
-    """Yield √weight · [1, x − shift, y − shift] for some rows at a time; the next tile overwrites it.
-
-    Rows of weight zero are left out. A tile has `rows_at_once` rows, by default `joined_tile_rows`.
-    """
-    d, columns = X.shape[1], 1 + len(shift)
-    size = max(1, min(rows_at_once or joined_tile_rows(columns), X.shape[0]))
-    buffer = np.empty((size, columns))
-    for rows in row_blocks(X.shape[0], size):
-        x, y = to_dense(X[rows]), Y[rows]
-        root = None if weight is None else np.sqrt(weight[rows])
-        if root is not None and not root.all():
-            x, y, root = x[root > 0], y[root > 0], root[root > 0]
-        tile = buffer[: len(x)]
-        tile[:, 0] = 1.0
-        np.subtract(x, shift[:d], out=tile[:, 1 : d + 1])
-        np.subtract(y, shift[d:], out=tile[:, d + 1 :])
-        if root is not None:
-            tile *= root[:, None]
-        yield tile

@@ -15,8 +15,7 @@ from scipy import sparse
 
 from mercer._typing import Array
 from mercer.matrices import Coordinates, DenseMatrix, Matrix, SparseMatrix
-from mercer.matrices.sparse import Entries
-from mercer.matrices.squares import column_squares
+from mercer.matrices.entries import Entries
 from mercer.optim.curvature import Curvature
 from mercer.optim.krylov import conjugate_gradient
 from mercer.svm import _hinge_lasso_loops as loops
@@ -63,7 +62,7 @@ class HingeColumns:
         plain = Coordinates.plain(len(columns), intercept=False)
         if isinstance(part, np.ndarray):
             return DenseMatrix(np.ascontiguousarray(part[rows]), plain)
-        return SparseMatrix.within(part.tocsr()[rows], plain)
+        return SparseMatrix.of_matrix(part.tocsr()[rows], plain)
 
 
 def _newton_direction(X: Matrix, h: Array, slopes: Array, damping: Array | None, max_factorized: int) -> Array:
@@ -71,7 +70,7 @@ def _newton_direction(X: Matrix, h: Array, slopes: Array, damping: Array | None,
     if damping is None and X.n_columns <= max_factorized:
         return -Curvature.of(X.gram(h)).solve(slopes)
     ridge = np.zeros(X.n_columns) if damping is None else damping
-    scale = np.maximum(column_squares(X, h) + ridge, np.finfo(float).tiny)
+    scale = np.maximum(X.squares(h) + ridge, np.finfo(float).tiny)
     found = conjugate_gradient(
         lambda v: X.rmatvec(h * X.matvec(v)) + ridge * v,
         -slopes,

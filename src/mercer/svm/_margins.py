@@ -23,8 +23,7 @@ import numpy as np
 from mercer._threads import blas_for, ordered_map
 from mercer._typing import Array
 from mercer.matrices import Coordinates, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
-from mercer.matrices.sparse import Entries
-from mercer.matrices.squares import column_squares
+from mercer.matrices.entries import Entries
 from mercer.optim.certificate import Solution
 from mercer.svm import _linear_loops as loops
 from mercer.svm._box_problem import Margins
@@ -107,7 +106,7 @@ class MarginRows:
     def plain_design(self) -> Any:
         """Return the rows as a design without the constant."""
         plain = Coordinates.plain(self.X.shape[1], intercept=False)
-        return DenseMatrix(self.X, plain) if isinstance(self.X, np.ndarray) else SparseMatrix.within(self.X, plain)
+        return DenseMatrix(self.X, plain) if isinstance(self.X, np.ndarray) else SparseMatrix.of_matrix(self.X, plain)
 
     def take(self, rows: Array) -> Self:
         return type(self)(self.X[rows], self.constant)
@@ -139,7 +138,7 @@ class MarginRows:
 
     def column_squares(self, h: Array) -> Array:
         """Return the diagonal of Xᵀ diag(h) X."""
-        return self._scale_last(self._scale_last(column_squares(self.design, h)))
+        return self._scale_last(self._scale_last(self.design.squares(h)))
 
     def _scale_last(self, vector: Array) -> Array:
         """Return a vector whose last entry is multiplied by the constant, since the design has ones."""

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from mercer.linear_model import LinearRegression, Ridge
-from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.matrices import DenseMatrix
 from tests.known.nist.regression import Reference, correct_digits, references
 
 REFERENCES = references()
@@ -37,7 +37,8 @@ def test_coefficients_by_other_ways(reference: Reference, how: str, monkeypatch:
     elif how == "ridge without a penalty":
         model = Ridge(alpha=0.0)
     else:
-        monkeypatch.setattr(LeastSquaresRows, "blocks", lambda rows: [slice(i, i + 3) for i in range(0, len(rows), 3)])
+        blocks = [slice(i, i + 3) for i in range(0, len(y), 3)]
+        monkeypatch.setattr(DenseMatrix, "triangle_blocks", lambda matrix: blocks)
     model.fit(X, y, sample_weight=weight)
     assert correct_digits([model.intercept_, *model.coef_], reference.coefficients) >= reference.digits
 

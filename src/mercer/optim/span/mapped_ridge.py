@@ -13,8 +13,8 @@ import numpy as np
 from mercer._errors import NotPositiveDefiniteError
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.matrices.mapped import MappedMatrix, Tiles
-from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.matrices import Observations
+from mercer.matrices.mapped import MappedMatrix, TileMatrix
 from mercer.optim.leave_one_out import TallSpectrum
 
 
@@ -66,7 +66,7 @@ class MappedEigenvalues:
         # may be below 0 by rounding, which cancels in the unexplained shares of small eigenvalues
         rest = squares - np.sum(self.along**2 / self.values[:, None], axis=0)
         total = float(len(Y) if weight is None else weight.sum())
-        rows = LeastSquaresRows(TileTable(design.tiles), Y, weight)
+        rows = Observations(TileMatrix.of(design.tiles), Y, weight)
         mean = (np.zeros(rows.shape[1]), np.zeros(rows.targets))
         axes = np.asarray(np.dot(design.back, self.axes))
         return MappedSpectrum(rows, mean, total, axes, self.values, self.along, rest, False)
@@ -81,19 +81,3 @@ class MappedSpectrum(TallSpectrum):
 
     def generalised_errors(self, alphas: Array) -> Array:
         return np.maximum(super().generalised_errors(alphas), 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class TileTable:
-    """Tiles as an array of which slices of rows are taken."""
-
-    tiles: Tiles
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.tiles.shape
-
-    def __getitem__(self, rows: slice) -> Array:
-        tile = np.empty((rows.stop - rows.start, self.shape[1]))
-        self.tiles.fill(rows, tile)
-        return tile

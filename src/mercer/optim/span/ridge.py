@@ -23,9 +23,9 @@ from mercer._errors import FitInterrupted
 from mercer._memory import MAX_MEMORY_SHARE, available_bytes, check_memory
 from mercer._threads import blas_for
 from mercer._typing import Array
+from mercer.matrices import observations_of
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.least_squares import least_squares
-from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.span.spectrum import Eigenvalues, decompose_kernel
 from mercer.optim.span.steps import (
     BYTES_PER_PIVOT,
@@ -143,7 +143,7 @@ def solve_by_features(system: RidgeSystem, alpha: Array) -> Solution | None:
 
     def correct(right: Array) -> Array:
         y = right / root
-        w = least_squares(LeastSquaresRows(features, y, system.weight), alpha, intercept=False).value.coefficients
+        w = least_squares(observations_of(features, y, system.weight), alpha, intercept=False).value.coefficients
         return np.asarray(root * (y - features @ w) / alpha)
 
     c, error = refine(system, alpha, correct, FeatureGram(features))

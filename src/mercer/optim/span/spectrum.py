@@ -11,8 +11,8 @@ from mercer._errors import NotPositiveDefiniteError
 from mercer._memory import check_memory
 from mercer._threads import blas_for
 from mercer._typing import Array
+from mercer.matrices import as_matrix, observations_of
 from mercer.optim.least_squares import WideLeastSquares
-from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.leave_one_out import WideSpectrum
 from mercer.optim.span.system import FEWER_ROWS_REMEDY, RidgeSystem
 
@@ -38,9 +38,9 @@ class Eigenvalues:
             )
         system, n = self.system, len(self.system)
         root = np.ones((n, 1)) if system.root is None else system.root[:, None]
-        wide = WideLeastSquares(None, system.right, root, (np.zeros(0), np.zeros(system.Y.shape[1])))
+        wide = WideLeastSquares(as_matrix(system.Y), system.right, root, (np.zeros(0), np.zeros(system.Y.shape[1])))
         return WideSpectrum(
-            LeastSquaresRows(system.Y, system.Y, system.weight), wide, self.vectors, np.maximum(self.values, 0.0)
+            observations_of(system.Y, system.Y, system.weight), wide, self.vectors, np.maximum(self.values, 0.0)
         )
 
 

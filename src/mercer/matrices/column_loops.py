@@ -10,12 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._jit import IN_ORDER, jit
-from mercer.optim._triangle_loops import dot
 
 #: vectors that are multiplied in one pass
 VECTORS_AT_ONCE = 4
 #: columns of a row-major matrix that are read together: their sums stay in the L1 cache
 PANEL_WIDTH = 256
+
+
+@jit
+def dot(row, other):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(row.shape[0]):
+        total += row[i] * other[i]
+    return total
 
 
 @jit

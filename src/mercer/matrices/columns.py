@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from mercer._threads import ordered_map, ordered_stream, row_blocks
 from mercer._typing import Array
+from mercer.matrices import column_loops as loops
+from mercer.matrices import descent_loops
 from mercer.matrices.coordinates import power_of_two
-from mercer.matrices.sparse import Entries
-from mercer.optim import _column_loops as loops
-from mercer.optim import _descent_loops as descent_loops
+from mercer.matrices.entries import Entries
 
 #: stored entries up to which a pass over sparse columns is not worth threads
 SERIAL_STORED_ENTRIES = 1 << 16
@@ -28,6 +28,21 @@ COPIED_BYTES = 1 << 26
 CONSTANT_SPREAD = 1e-14
 #: squares about the mean below this portion of those about zero have lost digits to cancellation
 CANCELLED_SQUARES = 1e-6
+#: vectors that a pass over dense columns multiplies at no extra cost
+VECTORS_AT_ONCE = loops.VECTORS_AT_ONCE
+
+
+class CoordinatePenalty(Protocol):
+    """The penalty Σ l1 |w| + ½ l2 w², with the constraint w ≥ 0 if `positive`."""
+
+    @property
+    def l1(self) -> Array: ...
+
+    @property
+    def l2(self) -> Array: ...
+
+    @property
+    def positive(self) -> bool: ...
 
 
 class MatrixColumns(ABC):
@@ -37,6 +52,8 @@ class MatrixColumns(ABC):
     n_columns: int
     centre: Array
     scale: Array
+    #: whether columns are stored with their zeros
+    is_dense: ClassVar[bool] = False
 
     @abstractmethod
     def products(self, V: Array, ids: Array | None = None) -> Array:
@@ -55,8 +72,35 @@ class MatrixColumns(ABC):
         """Return Σ h x² of columns as `sweep` uses them."""
 
     @abstractmethod
-    def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
-        """Sweep once over columns by coordinate descent (`mercer.optim._descent_loops`); return the decrease."""
+    def sweep(
+        self,
+        ids: Array,
+        h: Array,
+        curvature: Array,
+        penalty: CoordinatePenalty,
+        w: Array,
+        v: Array,
+        slopes: Array | None = None,
+    ) -> float:
+        """Sweep once over columns by coordinate descent (`mercer.matrices.descent_loops`); return the decrease.
+
+        v is the negative gradient of each row; or if `slopes` has the negative gradient of each column before the
+        first sweep, its change since then.
+        """
+
+    def curved(self, ids: Array, h: Array, d: Array) -> Array:
+        """Return Xᵀ diag(h) X d of columns."""
+        rows = self.combination(ids, d[None])
+        rows *= h
+        return np.asarray(self.products(rows, ids)[0])
+
+    def gather(self, ids: Array, rows: slice = slice(None)) -> Array:
+        """Return a copy of columns as the rows of a matrix; fast if `is_dense`."""
+        return self.combination(ids, np.eye(len(ids)))[:, rows]
+
+    def chunks(self, ids: Array) -> list[slice]:
+        """Return blocks of columns that are copied at once."""
+        return row_blocks(len(ids), max(16, COPIED_BYTES // (8 * max(1, self.n_rows))))
 
     def all_ids(self) -> Array:
         return np.arange(self.n_columns)
@@ -76,6 +120,8 @@ class DenseColumns(MatrixColumns):
     copied : int
         Bytes of columns that are copied at once.
     """
+
+    is_dense: ClassVar[bool] = True
 
     def __init__(
         self, X: Array, centre: Array, scale: Array, *, serial: int = SERIAL_DENSE_ENTRIES, copied: int = COPIED_BYTES
@@ -118,9 +164,7 @@ class DenseColumns(MatrixColumns):
         """Return products; in row order all columns are multiplied at no extra cost, and the others dropped."""
         wanted = self.all_ids() if ids is None else ids
         read = wanted if self._by_column else self.all_ids()
-        parts = [
-            self._few_products(V[k : k + loops.VECTORS_AT_ONCE], read) for k in range(0, len(V), loops.VECTORS_AT_ONCE)
-        ]
+        parts = [self._few_products(V[k : k + VECTORS_AT_ONCE], read) for k in range(0, len(V), VECTORS_AT_ONCE)]
         out = np.concatenate(parts) if parts else np.zeros((0, len(read)))
         return np.asarray((out if self._by_column else out[:, wanted]) / self.scale[wanted])
 
@@ -131,7 +175,7 @@ class DenseColumns(MatrixColumns):
             loop = loops.product_by_column if one else loops.products_by_column
         else:
             loop = loops.product_by_row if one else loops.products_by_row
-        padded = np.zeros((1 if one else loops.VECTORS_AT_ONCE, self.n_rows))
+        padded = np.zeros((1 if one else VECTORS_AT_ONCE, self.n_rows))
         padded[: len(V)] = V
         out = np.empty((len(padded), len(ids)))
         vectors, results = (padded[0], out[0]) if one else (padded, out)
@@ -187,17 +231,29 @@ class DenseColumns(MatrixColumns):
     def squares(self, ids: Array, h: Array) -> Array:
         return np.concatenate([np.square(self.gather(ids[part])) @ h for part in self.chunks(ids)] or [np.zeros(0)])
 
-    def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
+    def sweep(
+        self,
+        ids: Array,
+        h: Array,
+        curvature: Array,
+        penalty: CoordinatePenalty,
+        w: Array,
+        v: Array,
+        slopes: Array | None = None,
+    ) -> float:
         """Sweep in place over float64 columns in column order, else over copies of a few columns at a time."""
+        c, l1, l2 = np.zeros(len(ids)) if slopes is None else slopes, penalty.l1, penalty.l2
         if self._by_column and self.X.dtype == np.float64:
+            strengths = l1, l2, penalty.positive
             return float(
-                descent_loops.dense_sweep(self.X.T, ids, self.centre, self.scale, h, curvature, *penalty, w, v)
+                descent_loops.dense_sweep(self.X.T, ids, self.centre, self.scale, c, h, curvature, *strengths, w, v)
             )
         decrease = 0.0
         for part in self.chunks(ids):
-            tile, own = self.gather(ids[part]), penalty.select(part)
+            tile = self.gather(ids[part])
             plain = np.arange(len(tile)), np.zeros(len(tile)), np.ones(len(tile))
-            decrease += descent_loops.dense_sweep(tile, *plain, h, curvature[part], *own, w[part], v)
+            known = c[part], h, curvature[part], l1[part], l2[part], penalty.positive
+            decrease += descent_loops.dense_sweep(tile, *plain, *known, w[part], v)
         return float(decrease)
 
 
@@ -299,10 +355,19 @@ class SparseColumns(MatrixColumns):
         loops.squares_of_sparse(*self._entries, ids, h, 0, len(ids), out)
         return np.asarray(out / np.square(self.scale[ids]))
 
-    def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
+    def sweep(
+        self,
+        ids: Array,
+        h: Array,
+        curvature: Array,
+        penalty: CoordinatePenalty,
+        w: Array,
+        v: Array,
+        slopes: Array | None = None,
+    ) -> float:
         """Sweep without the centres: the caller keeps the sum of v at zero."""
-        l1, l2, positive = penalty
-        return float(descent_loops.sparse_sweep(*self._entries, ids, self.scale, h, curvature, l1, l2, positive, w, v))
+        c, strengths = np.zeros(len(ids)) if slopes is None else slopes, (penalty.l1, penalty.l2, penalty.positive)
+        return float(descent_loops.sparse_sweep(*self._entries, ids, self.scale, c, h, curvature, *strengths, w, v))
 
 
 def length_unit(squares: Array) -> Array:

@@ -1,11 +1,11 @@
-"""Rows of a source for least squares: each sum over them is a pass."""
+"""Observations of a source for least squares: each sum over them is a pass."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from functools import partial
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -13,52 +13,60 @@ from mercer._errors import DataError, NonFiniteError, TooManyColumnsError
 from mercer._typing import Array
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
-from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.matrices import Observations
 from mercer.optim.linear_fit import NOT_FINITE
 from mercer.stats.normal_equations import NormalEquations, RFactor
 
-S = TypeVar("S", NormalEquations, RFactor)
+A = TypeVar("A")
+S = TypeVar("S", bound=Any)
 #: chunk ↦ its checked rows; can be pickled
-Reading = Callable[[Chunk], LeastSquaresRows]
-#: high and low parts of a sum in twice the working precision
-Pair = tuple[Array, Array]
+ObservationReader = Callable[[Chunk], Observations]
 
 #: columns up to which every thread can hold the products of all pairs
 MAX_STREAMED_COLUMNS = 5_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StreamedRows(LeastSquaresRows):
-    """Rows whose X is a source; Y only has the right number of columns, its values come with the chunks."""
+class SourceObservations(Observations):
+    """Observations of a source; `design` and `y` are those of its chunks, without rows."""
 
-    X: Source
-    read: Reading
+    source: Source
+    read: ObservationReader
     n_rows: int
     #: statistic of all rows and targets, from the first pass
     sums: NormalEquations
-    #: rows of the kind of the chunks, without data
-    kind: LeastSquaresRows
     #: mask of the targets in use
     chosen: Array
 
+    streamed: ClassVar[bool] = True
+    has_rows: ClassVar[bool] = False
+    has_cheap_products: ClassVar[bool] = False
+
     @classmethod
-    def of(cls, source: Source, read: Reading, *, max_columns: int = MAX_STREAMED_COLUMNS) -> Self:
+    def of(cls, source: Source, read: ObservationReader, *, max_columns: int = MAX_STREAMED_COLUMNS) -> Self:
         """Make the first pass; raise `NonFiniteError` if a value is not finite.
 
         More than `max_columns` columns raise `TooManyColumnsError`.
         """
-        kind = read(source.head())
-        (_, columns), targets = kind.shape, kind.targets
+        first = read(source.head())
+        (_, columns), targets = first.shape, first.targets
         if columns > max_columns:
             raise TooManyColumnsError(
                 f"least squares of a source keep the products of all pairs of columns, too many for {columns} columns; "
                 'use GLM("gaussian", solver="lbfgs"), or a feature map with fewer columns.'
             )
-        rows, sums = fold(functools.partial(_summarise_chunk, NormalEquations, read, None), source, _merge_summaries)
+        zero = NormalEquations.zero(columns, targets)
+        rows, sums = fold(partial(_summarise_chunk, zero, read, None), source, _merge_summaries)
         check_total_weight(sums.rows)
-        kind = replace(kind, X=kind.X[:0], Y=kind.Y[:0], weight=None)
-        every = np.ones(targets, dtype=bool)
-        return cls(X=source, Y=kind.Y, read=read, n_rows=rows, sums=sums, kind=kind, chosen=every)
+        return cls(
+            design=first.design.rows(slice(0, 0)),
+            y=first.y[:0],
+            source=source,
+            read=read,
+            n_rows=rows,
+            sums=sums,
+            chosen=np.ones(targets, dtype=bool),
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,14 +74,6 @@ class StreamedRows(LeastSquaresRows):
 
     def __len__(self) -> int:
         return self.n_rows
-
-    @property
-    def sparse(self) -> bool:
-        return self.kind.sparse
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.kind.dtype
 
     @property
     def total_weight(self) -> float:
@@ -90,14 +90,20 @@ class StreamedRows(LeastSquaresRows):
     def select_targets(self, targets: Array) -> Self:
         chosen = np.zeros_like(self.chosen)
         chosen[np.flatnonzero(self.chosen)[targets]] = True
-        return replace(self, Y=self.Y[:, targets], chosen=chosen)
+        return replace(self, y=self.y[:, targets], chosen=chosen)
 
-    def summarise(self, kind: type[S]) -> S:
-        if self.chosen.all() and isinstance(self.sums, kind):
+    def summarise(self, statistic: S) -> S:
+        if self.chosen.all() and type(statistic) is type(self.sums):
             return self.sums
-        return fold(functools.partial(_summarise_chunk, kind, self.read, self.chosen), self.X, _merge_summaries)[1]
+        summary: S = fold(partial(_summarise_chunk, statistic, self.read, self.chosen), self.source, _merge_summaries)[
+            1
+        ]
+        return summary
 
-    def lengths_of(self, change: Array, level: Array) -> Array:
+    def fold(self, function: Callable[[Observations], A], merge: Callable[[A, A], A]) -> A:
+        return fold(partial(_apply_to_chunk, self.read, self.chosen, function), self.source, merge)
+
+    def predictor_lengths(self, change: Array, level: Array) -> Array:
         x, _ = self.sums.mean
         gram = self.sums.products(centred=True).gram
         squares = np.einsum("jt,jt->t", change, gram @ change) + self.sums.weight * np.square(x @ change + level)
@@ -106,13 +112,6 @@ class StreamedRows(LeastSquaresRows):
     def target_lengths(self) -> Array:
         return np.asarray(np.sqrt(self.sums.products(centred=False).squares))
 
-    def gradient(self, shift: Array, v: Array) -> Pair:
-        return fold(functools.partial(_gradient_of_chunk, self.read, self.chosen, shift, v), self.X, _add_pairs)
-
-    def sum_chunks(self, function: Callable[[LeastSquaresRows], Array]) -> Array:
-        """Return the sum of a function of the rows of each chunk; the function must be picklable."""
-        return fold(functools.partial(_apply_to_chunk, self.read, function), self.X, np.add)
-
 
 def check_total_weight(rows: int) -> None:
     """Raise `DataError` if no row of a source has positive weight; `rows` is their number."""
@@ -120,10 +119,10 @@ def check_total_weight(rows: int) -> None:
         raise DataError("Sample weights must contain at least one non-zero number. Every row weighs 0.")
 
 
-def _summarise_chunk(kind: type[S], read: Reading, chosen: Array | None, chunk: Chunk) -> tuple[int, S]:
+def _summarise_chunk(statistic: S, read: ObservationReader, chosen: Array | None, chunk: Chunk) -> tuple[int, S]:
     """Return the number of rows of a chunk, and their statistic."""
     rows = read(chunk)
-    summary = (rows if chosen is None else rows.select_targets(chosen)).summarise(kind)
+    summary: S = (rows if chosen is None else rows.select_targets(chosen)).summarise(statistic.empty())
     _check_finite(summary)
     return len(rows), summary
 
@@ -139,16 +138,5 @@ def _merge_summaries(mine: tuple[int, S], theirs: tuple[int, S]) -> tuple[int, S
     return mine[0] + theirs[0], mine[1].merge(theirs[1])
 
 
-def _gradient_of_chunk(read: Reading, chosen: Array, shift: Array, v: Array, chunk: Chunk) -> Pair:
-    return read(chunk).select_targets(chosen).gradient(shift, v)
-
-
-def _add_pairs(mine: Pair, theirs: Pair) -> Pair:
-    """Return the sum of two pairs, with its rounding error in the low part."""
-    total = mine[0] + theirs[0]
-    part = total - mine[0]
-    return total, mine[1] + theirs[1] + (mine[0] - (total - part)) + (theirs[0] - part)
-
-
-def _apply_to_chunk(read: Reading, function: Callable[[LeastSquaresRows], Array], chunk: Chunk) -> Array:
-    return function(read(chunk))
+def _apply_to_chunk(read: ObservationReader, chosen: Array, function: Callable[[Observations], A], chunk: Chunk) -> A:
+    return function(read(chunk).select_targets(chosen))

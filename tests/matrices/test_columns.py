@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer.optim.columns import DenseColumns, MatrixColumns, SparseColumns
+from mercer.matrices import as_matrix
+from mercer.matrices.columns import DenseColumns, MatrixColumns, SparseColumns
+from mercer.matrices.working_columns import WorkingColumns
 from mercer.optim.duality import GapPenalty
 
 Array = np.ndarray
@@ -85,23 +87,30 @@ def test_a_zero_of_tiny_weight_does_not_move_the_centre_of_a_column() -> None:
     np.testing.assert_allclose(columns.combination(np.array([0]), np.ones((1, 1)))[0], away / columns.scale[0])
 
 
-@pytest.mark.parametrize("kind", ["C", "F", "csc"])
-def test_a_sweep_agrees_with_single_column_updates(kind: str) -> None:
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("kind", ["C", "F", "csc", "working C", "working csr"])
+def test_a_sweep_agrees_with_single_column_updates(kind: str, known: bool) -> None:
+    """The slopes at the start are those of the rows, or `known` slopes of the columns."""
     X, rng = values(), np.random.default_rng(1)
     h = rng.random(50)
-    columns, _ = made(kind, X, centred=False, weight=np.ones(50))
+    columns, _ = made(kind.removeprefix("working "), X, centred=False, weight=np.ones(50))
     Z, ids, v = X / columns.scale, np.array([2, 5, 1]), rng.normal(size=50)
+    if kind.startswith("working"):
+        columns = WorkingColumns(as_matrix(sparse.csr_array(Z) if kind.endswith("csr") else Z))
     penalty = GapPenalty(np.full(3, 0.1), np.full(3, 0.2))
-    w, slopes, curvature = np.zeros(3), v.copy(), columns.squares(ids, h)
+    w, curvature = np.zeros(3), columns.squares(ids, h)
     np.testing.assert_allclose(curvature, h @ Z[:, ids] ** 2, rtol=1e-10)
-    columns.sweep(ids, h, curvature, penalty, w, slopes)
+    rows, slopes = (np.zeros(50), v @ Z[:, ids]) if known else (v.copy(), None)
+    columns.sweep(ids, h, curvature, penalty, w, rows, slopes)
     expected, rest = np.zeros(3), v.copy()
     for t, j in enumerate(ids):
         z = Z[:, j] @ rest
         expected[t] = np.sign(z) * max(abs(z) - 0.1, 0.0) / (curvature[t] + 0.2)
         rest -= expected[t] * h * Z[:, j]
     np.testing.assert_allclose(w, expected, rtol=1e-9)
-    np.testing.assert_allclose(slopes, rest, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(rows + v if known else rows, rest, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(columns.curved(ids, h, w), (Z[:, ids].T * h) @ (Z[:, ids] @ w), rtol=1e-10)
+    np.testing.assert_allclose(columns.gather(ids), Z[:, ids].T, rtol=1e-12)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

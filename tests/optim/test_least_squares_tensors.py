@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.matrices import DenseMatrix, TensorMatrix
-from mercer.optim.least_squares import least_squares
-from mercer.optim.least_squares_rows import LeastSquaresRows, TensorRows, design_rows, tensor_rows
-from mercer.stats.normal_equations import NormalEquations, RFactor
+from mercer.families import IDENTITY, Gaussian
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response
+from mercer.matrices import DenseMatrix, TensorMatrix, observations_of
+from mercer.optim.least_squares import least_squares, normal_equations, solve_least_squares, triangle_factor
+from mercer.optim.problem import Problem
 
 torch = pytest.importorskip("torch")
 
@@ -21,10 +23,10 @@ def problem(n: int = 300):
 
 def test_sums_agree_with_the_array():
     X, Y, weight = problem()
-    weighted = weight > 0
-    theirs = LeastSquaresRows(X[weighted], Y[weighted], weight[weighted]).summarise(NormalEquations)
-    X[~weighted] = np.nan  # a row of weight 0 does not count
-    mine = TensorRows(torch.as_tensor(X), Y, weight).summarise(NormalEquations)
+    seen = weight > 0
+    theirs = normal_equations(observations_of(X[seen], Y[seen], weight[seen]))
+    X[~seen] = np.nan  # a row of weight 0 does not count
+    mine = normal_equations(observations_of(torch.as_tensor(X), Y, weight))
     assert mine.rows == theirs.rows
     assert mine.weight == pytest.approx(theirs.weight, rel=1e-13)
     for found, expected in zip(mine.products(centred=True), theirs.products(centred=True), strict=True):
@@ -33,9 +35,7 @@ def test_sums_agree_with_the_array():
 
 def test_triangles_agree_with_the_array():
     X, Y, weight = problem()
-    mine, theirs = (
-        rows.summarise(RFactor) for rows in (TensorRows(torch.as_tensor(X), Y, weight), LeastSquaresRows(X, Y, weight))
-    )
+    mine, theirs = (triangle_factor(observations_of(data, Y, weight)) for data in (torch.as_tensor(X), X))
     np.testing.assert_allclose(np.abs(mine.R), np.abs(theirs.R), rtol=1e-9, atol=1e-9)
 
 
@@ -48,8 +48,8 @@ def test_the_fit_agrees_with_the_array(alpha, case):
     if case == "constant":
         X[:, 3] = 7.0
     X = X.astype(np.float32) if case == "single" else X
-    mine = least_squares(tensor_rows(torch.as_tensor(X), Y, None), np.full(2, alpha))
-    theirs = least_squares(LeastSquaresRows(X, Y), np.full(2, alpha))
+    mine = least_squares(observations_of(torch.as_tensor(X), Y), np.full(2, alpha))
+    theirs = least_squares(observations_of(X, Y), np.full(2, alpha))
     np.testing.assert_allclose(mine.value.coefficients, theirs.value.coefficients, rtol=1e-7, atol=1e-9)
     assert mine.certificate.holds
     assert mine.value.path == theirs.value.path
@@ -58,19 +58,26 @@ def test_the_fit_agrees_with_the_array(alpha, case):
 
 def test_few_rows_are_solved_in_main_memory():
     X, Y, _ = problem(n=3)
-    assert not isinstance(tensor_rows(torch.as_tensor(X), Y, None), TensorRows)
+    assert isinstance(observations_of(torch.as_tensor(X), Y).design, DenseMatrix)
 
 
 def test_the_device_is_that_of_the_tensor():
     X, Y, _ = problem()
-    assert LeastSquaresRows(X, Y).device == TensorRows(torch.as_tensor(X), Y).device == "cpu"
+    assert observations_of(X, Y).design.device == observations_of(torch.as_tensor(X), Y).design.device == "cpu"
 
 
 @pytest.mark.parametrize("weighted", [True, False])
-def test_a_design_of_one_matrix_has_its_rows(weighted):
+def test_a_problem_of_tensors_has_the_closed_form_of_arrays(weighted):
     X, Y, weight = problem()
-    tensors = [torch.as_tensor(part) for part in (Y, weight)]
-    mine = design_rows(TensorMatrix.of(torch.as_tensor(X)), tensors[0], tensors[1] if weighted else None)
-    theirs = design_rows(DenseMatrix.of(X), Y, weight if weighted else None)
-    assert mine.shape == theirs.shape
-    assert mine.total_weight == pytest.approx(theirs.total_weight)
+    y, weight = Y[:, 0], weight if weighted else None
+    tensors = [None if part is None else torch.as_tensor(part) for part in (y, weight)]
+    strengths = Strengths(np.zeros(5), np.append(np.full(4, 0.5), 0.0), np.zeros(5))
+    mine, theirs = (
+        solve_least_squares(Problem(matrix.observe(*vectors), Response(Gaussian(), IDENTITY), strengths))
+        for matrix, vectors in (
+            (TensorMatrix.of(torch.as_tensor(X)), tensors),
+            (DenseMatrix.of(X), [y, weight]),
+        )
+    )
+    np.testing.assert_allclose(mine.value, theirs.value, rtol=1e-9)
+    assert mine.fit.path == theirs.fit.path

@@ -1,8 +1,8 @@
-"""The columns of a design, for coordinate descent.
+"""The columns of a matrix of any storage in working coordinates, for quadratic models of losses.
 
 Dense columns are not copied; the entries of a sparse matrix, and the ones of categorical columns, are copied once in
 column order, never as dense columns of a wide design. Many entries are copied as float32, which makes sweeps twice as
-fast: a quadratic model need only be close to the losses, whose slopes come from the design itself.
+fast: a quadratic model need only be close to the losses, whose slopes come from the matrix itself.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from scipy import sparse
 
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
-from mercer.matrices import CategoricalMatrix, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
-from mercer.matrices.sparse import Entries
-from mercer.optim import _weighted_descent_loops as loops
-from mercer.optim._column_loops import squares_of_sparse
-from mercer.optim.columns import SERIAL_STORED_ENTRIES, DenseColumns
-from mercer.optim.duality import GapPenalty
+from mercer.matrices import CategoricalMatrix, Matrix, SparseMatrix, SplitMatrix
+from mercer.matrices import _weighted_descent_loops as loops
+from mercer.matrices.column_loops import squares_of_sparse
+from mercer.matrices.columns import SERIAL_STORED_ENTRIES, CoordinatePenalty, DenseColumns, MatrixColumns
+from mercer.matrices.entries import Entries
 
 #: stored entries from which on sweeps are limited by memory bandwidth
 MANY_STORED_ENTRIES = 1 << 20
@@ -30,7 +29,7 @@ MANY_STORED_ENTRIES = 1 << 20
 TRANSPOSED_BLOCKS = 4
 
 
-class DesignColumns:
+class WorkingColumns(MatrixColumns):
     """Parts side by side, each with its positions among the columns; an intercept is a separate part.
 
     Parameters
@@ -54,6 +53,7 @@ class DesignColumns:
         serial: int = SERIAL_STORED_ENTRIES,
     ) -> None:
         self.n_rows, self.n_columns = design.n_rows, design.n_columns
+        self.centre, self.scale = np.zeros(self.n_columns), np.ones(self.n_columns)
         places = np.arange(len(design.coordinates.shift))
         parts = design.placed_parts() if isinstance(design, SplitMatrix) else [(design, places)]
         has_many = sum(map(_stored_entries, (part for part, _ in parts))) >= many
@@ -86,9 +86,6 @@ class DesignColumns:
             if len(which)
         ]
 
-    def all_ids(self) -> Array:
-        return np.arange(self.n_columns)
-
     def numbers(self, ids: Array) -> tuple[int, int]:
         """Return the number of dense columns among these, and the number of stored entries of the others."""
         dense = stored = 0
@@ -116,29 +113,34 @@ class DesignColumns:
             out[which] = part.squares(places, h)
         return out
 
-    def matvec(self, ids: Array, d: Array) -> Array:
-        """Return Σ d x."""
-        rows = np.zeros(self.n_rows, dtype=self.dtype)
+    def combination(self, ids: Array, W: Array) -> Array:
+        """Return Σ_t W[:, t] x_ids[t]: (m, n), in the type of the entries."""
+        rows = np.zeros((len(W), self.n_rows), dtype=self.dtype)
         for part, which, places in self._split(ids):
-            rows += part.matvec(places, d[which])
+            for row, d in zip(rows, W, strict=True):
+                row += part.matvec(places, d[which])
         return rows
 
-    def products(self, ids: Array, rows: Array) -> Array:
-        """Return the products of columns with a vector of n entries."""
-        out = np.empty(len(ids))
+    def products(self, V: Array, ids: Array | None = None) -> Array:
+        ids = self.all_ids() if ids is None else ids
+        out = np.empty((len(V), len(ids)))
         for part, which, places in self._split(ids):
-            out[which] = part.products(places, rows)
+            for products, rows in zip(out, V, strict=True):
+                products[which] = part.products(places, rows)
         return out
 
-    def curved(self, ids: Array, h: Array, d: Array) -> Array:
-        """Return Xᵀ diag(h) X d of these columns."""
-        rows = self.matvec(ids, d)
-        rows *= h
-        return self.products(ids, rows)
-
-    def sweep(self, ids: Array, c: Array, h: Array, curvature: Array, penalty: GapPenalty, w: Array, v: Array) -> float:
-        """Sweep once by coordinate descent (`mercer.optim._weighted_descent_loops`); return the decrease."""
-        decrease = 0.0
+    def sweep(
+        self,
+        ids: Array,
+        h: Array,
+        curvature: Array,
+        penalty: CoordinatePenalty,
+        w: Array,
+        v: Array,
+        slopes: Array | None = None,
+    ) -> float:
+        """Sweep once over columns (`mercer.matrices._weighted_descent_loops`), without constraints."""
+        c, decrease = np.zeros(len(ids)) if slopes is None else slopes, 0.0
         for part, which, places in self._split(ids):
             own = w[which]
             decrease += part.sweep(places, c[which], h, curvature[which], penalty.l1[which], penalty.l2[which], own, v)
@@ -149,7 +151,7 @@ class DesignColumns:
 class DensePart:
     """Dense columns."""
 
-    def __init__(self, columns: DenseColumns) -> None:
+    def __init__(self, columns: MatrixColumns) -> None:
         self._columns = columns
 
     def gather_chunks(self, ids: Array) -> Iterator[tuple[slice, Array]]:
@@ -242,38 +244,29 @@ Part = DensePart | StoredPart
 
 def _stored_entries(design: Matrix) -> int:
     if isinstance(design, SparseMatrix):
-        return int(design.entries.indptr[design.stop] - design.entries.indptr[design.start])
+        return design.n_stored
     return design.n_rows * len(design.cells.begins) if isinstance(design, CategoricalMatrix) else 0
 
 
 def _columns(design: Matrix, dtype: Any, serial: int) -> Part:
     coordinates = design.coordinates
-    if isinstance(design, DenseMatrix):
-        X = design.X if design.X.dtype in (np.float32, np.float64) else design.X.astype(np.float64)
-        return DensePart(DenseColumns(X, coordinates.shift, coordinates.scale))
     if isinstance(design, SparseMatrix):
         return StoredPart(design.entries, design.start, design.n_rows, coordinates.scale, dtype, serial)
-    assert isinstance(design, CategoricalMatrix)
-    return StoredPart(_one_hot_entries(design), 0, design.n_rows, coordinates.scale, dtype, serial)
+    if isinstance(design, CategoricalMatrix):
+        return StoredPart(_one_hot_entries(design), 0, design.n_rows, coordinates.scale, dtype, serial)
+    return DensePart(design.columns(coordinates.shift, coordinates.scale))
 
 
 def _shifted_columns(design: SparseMatrix, ids: Array) -> DensePart:
     """Return the shifted columns of a sparse matrix as dense ones, since their zeros are shifted, too."""
-    rows = sparse.csr_array(design.entries.for_scipy(), shape=(len(design.entries.indptr) - 1, design.n_columns))
-    X = np.ascontiguousarray(rows[design.start : design.stop][:, ids].toarray(), dtype=np.float64)
+    X = np.ascontiguousarray(design.to_scipy()[:, ids].toarray(), dtype=np.float64)
     return DensePart(DenseColumns(X, design.coordinates.shift[ids], design.coordinates.scale[ids]))
 
 
 def _one_hot_entries(design: CategoricalMatrix) -> Entries:
     """Return the entries of the one-hot columns of categories, in row order."""
-    begins, first, members = design.cells
-    cells = (design.cell_of_row[:, design.start : design.stop] + begins[:-1, None]).T.astype(np.int64)
-    counts = (first[cells + 1] - first[cells]).ravel()
-    ends = np.cumsum(counts)
-    within = np.arange(counts.sum()) - np.repeat(ends - counts, counts)
-    columns = members[np.repeat(first[cells].ravel(), counts) + within].astype(np.uint32)
-    per_row = counts.reshape(cells.shape).sum(axis=1)
-    return Entries(np.append(0, np.cumsum(per_row)).astype(np.uint64), columns, np.ones(len(columns)))
+    indptr, columns = design.entries_by_row()
+    return Entries(indptr, columns, np.ones(len(columns)))
 
 
 def _transpose_entries(by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any) -> Entries:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer.optim import _column_loops as loops
+from mercer.matrices import column_loops as loops
 
 DTYPES = [np.float64, np.float32]
 

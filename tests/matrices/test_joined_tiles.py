@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.stats.tiles import pilot, tiles
+from mercer.matrices import as_matrix
+from mercer.matrices.cross_products import joined_tiles, pilot
 
 
 def test_a_column_near_zero_is_not_shifted() -> None:
@@ -43,7 +44,7 @@ def test_tiles_contain_all_rows_of_positive_weight() -> None:
     rng = np.random.default_rng(0)
     X, Y, weight = rng.normal(size=(200, 3)), rng.normal(size=(200, 2)), rng.integers(0, 3, 200).astype(float)
     shift = np.arange(5.0)
-    cut = [tile.copy() for tile in tiles(X, Y, weight, shift, rows_at_once=64)]
+    cut = [tile.copy() for tile in joined_tiles(as_matrix(X), Y, weight, shift, rows_at_once=64)]
     assert len(cut) > 1
     whole = np.sqrt(weight)[:, None] * np.column_stack([np.ones(200), np.column_stack([X, Y]) - shift])
     np.testing.assert_allclose(np.concatenate(cut), whole[weight > 0], rtol=1e-15)

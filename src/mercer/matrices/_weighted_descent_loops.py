@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._jit import IN_ORDER, jit
-from mercer.optim._descent_loops import lowest
+from mercer.matrices.descent_loops import lowest
 
 #: 1 as positions of entries are counted: a signed 1 would make their sums floats
 UINT_1 = np.uint64(1)

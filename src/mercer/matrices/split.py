@@ -5,16 +5,16 @@ from __future__ import annotations
 import functools
 import operator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mercer._typing import Array
-from mercer.matrices._base import Matrix, Tile
+from mercer.matrices.base import Matrix, Tile
 from mercer.matrices.categorical import CategoricalMatrix
 from mercer.matrices.coordinates import Coordinates
 from mercer.matrices.dense import DenseMatrix
-from mercer.matrices.sparse import SparseMatrix
+from mercer.matrices.sparse import SparseMatrix, far_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,9 @@ class SplitMatrix(Matrix):
     #: positions of the coefficients of each part that is not None, in the order above
     places: tuple[Array, ...]
     coordinates: Coordinates
+
+    is_sparse: ClassVar[bool] = True
+    has_exact_gradients: ClassVar[bool] = False
 
     @classmethod
     def of(
@@ -66,6 +69,10 @@ class SplitMatrix(Matrix):
         return self._parts()[0].n_rows
 
     @property
+    def stored_per_row(self) -> int:
+        return sum(part.stored_per_row for part in self._parts())
+
+    @property
     def most_rows(self) -> int:
         return min(part.most_rows for part in self._parts())
 
@@ -84,6 +91,37 @@ class SplitMatrix(Matrix):
             sparse=self.sparse and self.sparse.take(rows),
             codes=self.codes and self.codes.take(rows),
         )
+
+    def within(self, coordinates: Coordinates) -> SplitMatrix:
+        return self._move(coordinates)
+
+    def centred(self) -> SplitMatrix:
+        return self._move(None)
+
+    def _move(self, known: Coordinates | None) -> SplitMatrix:
+        """Return the matrix in known coordinates, or without an intercept in coordinates chosen by the data."""
+        none, places = np.zeros(0, dtype=np.intp), iter(self.places)
+        where = [none if part is None else next(places) for part in (self.numbers, self.sparse, self.codes)]
+        numbers = np.empty((self.n_rows, 0)) if self.numbers is None else self.numbers.X
+        matrix = None if self.sparse is None else self.sparse.to_scipy()
+        moved = join_parts(numbers, matrix, self.codes, (where[0], where[1], where[2]), known, intercept=True)
+        intercept = known is not None and known.intercept
+        return replace(moved, coordinates=replace(moved.coordinates, intercept=intercept))
+
+    def residual_gradient(
+        self, Y: Array, weight: Array | None, shift: Array, v: Array, *, exact: bool = True
+    ) -> tuple[Array, Array]:
+        """Return the gradient by products with the codes unless `exact`, or codes are shifted."""
+        d = self.n_columns
+        if exact or (self.codes is not None and shift[self.places[-1]].any()):
+            return super().residual_gradient(Y, weight, shift, v)
+        if weight is not None and not weight.all():
+            positive = np.flatnonzero(weight)
+            return self.take(positive).residual_gradient(Y[positive], weight[positive], shift, v, exact=False)
+        X = self.within(Coordinates(shift[:d], np.ones(d), intercept=True))
+        rest = Y - shift[d:] - X.matvec(np.roll(v, -1, axis=0))
+        slope = np.roll(X.rmatvec(rest if weight is None else rest * weight[:, None]), 1, axis=0)
+        return slope, np.zeros_like(slope)
 
     def tile(self) -> MixedTile:
         return MixedTile(self)
@@ -141,11 +179,58 @@ class MixedTile(Tile):
                 border[where] = _transposed_times(part, h)
         return border
 
+    def squares(self, h: Array) -> Array:
+        total = np.zeros(self.design.n_columns)
+        if self.design.coordinates.intercept:
+            total[-1] = h.sum()
+        for part, where in self.design.placed_parts():
+            for rows, tile in part.tiles():
+                total[where] += tile.squares(h[rows])
+        return total
+
     def dense(self) -> Array:
         matrix = np.ones((self.design.n_rows, self.design.n_columns))
         for part, where in self.design.placed_parts():
             matrix[:, where] = part.dense()
         return matrix
+
+
+def join_parts(
+    numbers: Array,
+    matrix: Any,
+    codes: CategoricalMatrix | None,
+    places: tuple[Array, Array, Array],
+    known: Coordinates | None,
+    *,
+    intercept: bool,
+) -> SplitMatrix:
+    """Join numbers, a sparse matrix and codes, whose coefficients are at `places`.
+
+    Columns of the matrix that are far from zero become dense, so that their shift is subtracted from the data:
+    subtracting it from products would cancel their digits.
+    """
+    of_numbers, of_matrix, of_codes = places
+    if intercept and matrix is not None and len(far := far_columns(matrix, known and known.at(of_matrix))):
+        numbers = np.hstack([numbers, matrix[:, far].toarray()])
+        near = np.delete(np.arange(len(of_matrix)), far)
+        matrix = matrix[:, near]
+        of_numbers, of_matrix = np.append(of_numbers, of_matrix[far]), of_matrix[near]
+    dense = None
+    if len(of_numbers):
+        at = replace(Coordinates.of(numbers, intercept=intercept), intercept=False) if known is None else None
+        dense = DenseMatrix(numbers, at or known.at(of_numbers))  # type: ignore[union-attr]
+    return SplitMatrix.of(
+        dense,
+        sparse_part(matrix, known and known.at(of_matrix)) if len(of_matrix) else None,
+        codes,
+        places=tuple(where for where in (of_numbers, of_matrix, of_codes) if len(where)),
+        intercept=intercept,
+    )
+
+
+def sparse_part(X: Any, known: Coordinates | None) -> SparseMatrix:
+    """Return the matrix without an intercept, in known coordinates or in scales chosen by the data."""
+    return SparseMatrix.of(X) if known is None else SparseMatrix.of_matrix(X, known)
 
 
 def _transposed_times(part: Matrix, r: Array) -> Array:

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from mercer.matrices import Encoded
+from mercer.matrices import Encoded, SparseMatrix, as_matrix, observations_of
 from mercer.matrices.encoded import CodePart, NumberPart, SparsePart
-from mercer.optim.least_squares import least_squares, solve_by_conjugate_gradients
-from mercer.optim.least_squares_rows import EncodedBlocks, EncodedRows, LeastSquaresRows, encoded_rows
-from mercer.stats.normal_equations import NormalEquations
+from mercer.optim.least_squares import least_squares, normal_equations, solve_by_conjugate_gradients
 
 
 def encoded(n: int = 300, *, offset: float = 0.0, common: float = 0.0, seed: int = 0) -> Encoded:
@@ -46,8 +44,8 @@ def weights(n: int) -> np.ndarray:
 def test_sums_agree_with_one_hot_columns(n: int, seed: int, weighted: bool, centred: bool) -> None:
     X = encoded(n, seed=seed)
     Y, weight = targets(X), weights(n) if weighted else None
-    ours = EncodedRows(X, Y, weight).summarise(NormalEquations)
-    dense = LeastSquaresRows(X.toarray(), Y, weight).summarise(NormalEquations)
+    ours = normal_equations(observations_of(X, Y, weight))
+    dense = normal_equations(observations_of(X.toarray(), Y, weight))
     assert (ours.rows, ours.weight) == (dense.rows, dense.weight)
     for mine, other in zip(ours.products(centred=centred), dense.products(centred=centred), strict=True):
         assert_allclose(mine, other, rtol=1e-11, atol=1e-10)
@@ -60,8 +58,8 @@ def test_gradients_agree_with_one_hot_columns(weighted: bool) -> None:
     shift, v = np.zeros(13), np.random.default_rng(3).normal(size=(12, 2))
     shift[[0, 11]] = 0.5, -1.0
     for some in (shift, np.linspace(-1, 1, 13)):  # codes that are to be shifted are written out, block by block
-        high, low = EncodedRows(X, Y, weight).gradient(some, v)
-        expected = LeastSquaresRows(X.toarray(), Y, weight).gradient(some, v)
+        high, low = as_matrix(X).residual_gradient(Y, weight, some, v, exact=False)
+        expected = as_matrix(X.toarray()).residual_gradient(Y, weight, some, v)
         assert_allclose(high + low, sum(expected), rtol=1e-11, atol=1e-11)
 
 
@@ -70,8 +68,8 @@ def test_rows_of_weight_zero_may_hold_anything() -> None:
     Y = targets(X)
     X.parts[0].X[weight == 0] = np.nan
     kept = Encoded.of(X.parts)[weight > 0]
-    ours = least_squares(EncodedRows(X, Y, weight), np.full(2, 1.0)).value
-    alone = least_squares(EncodedRows(kept, Y[weight > 0], weight[weight > 0]), np.full(2, 1.0)).value
+    ours = least_squares(observations_of(X, Y, weight), np.full(2, 1.0)).value
+    alone = least_squares(observations_of(kept, Y[weight > 0], weight[weight > 0]), np.full(2, 1.0)).value
     assert_allclose(ours.coefficients, alone.coefficients, rtol=1e-12)
 
 
@@ -83,7 +81,7 @@ def test_the_solution_agrees_with_one_hot_columns(case: dict[str, Any], intercep
     Y = targets(X)
     ours, dense = (
         least_squares(rows, np.full(2, alpha), intercept=intercept)
-        for rows in (encoded_rows(X, Y, None), LeastSquaresRows(X.toarray(), Y))
+        for rows in (observations_of(X, Y), observations_of(X.toarray(), Y))
     )
     assert ours.certificate.holds
     assert_allclose(ours.value.coefficients, dense.value.coefficients, rtol=1e-8, atol=1e-9)
@@ -92,9 +90,9 @@ def test_the_solution_agrees_with_one_hot_columns(case: dict[str, Any], intercep
 
 def test_sums_that_need_all_digits_are_computed_row_by_row() -> None:
     X = encoded(offset=1e8)
-    rows = EncodedRows(X, targets(X))
-    assert type(rows.to_exact()) is EncodedBlocks
-    assert rows.to_exact().sparse
+    rows = observations_of(X, targets(X))
+    assert rows.design.is_sparse
+    assert not rows.design.has_exact_gradients
     path = least_squares(rows, np.zeros(2), intercept=False).value.path
     assert path == "QR factorisation by blocks (TSQR), refined with gradients of twice the digits"
 
@@ -106,7 +104,7 @@ def test_codes_are_not_decoded_if_normal_equations_suffice(monkeypatch: pytest.M
     monkeypatch.setattr(Encoded, "toarray", fail)
     monkeypatch.setattr(Encoded, "tocsr", fail)
     X = encoded(3000)
-    rows = encoded_rows(X, targets(X), None)
+    rows = observations_of(X, targets(X))
     for alpha in (1.0, 1e-3):
         assert least_squares(rows, np.full(2, alpha)).certificate.holds
     path = least_squares(rows, np.full(2, 1e-3)).value.path
@@ -121,7 +119,7 @@ def test_conjugate_gradients_accept_codes(alpha: float, weighted: bool) -> None:
     Y, weight = targets(X), weights(len(X)) if weighted else None
     ours, other = (
         solve_by_conjugate_gradients(rows, np.full(2, alpha), intercept=True, tolerance=1e-13).value
-        for rows in (EncodedRows(X, Y, weight), LeastSquaresRows(X.tocsr(), Y, weight))
+        for rows in (observations_of(X, Y, weight), observations_of(X.tocsr(), Y, weight))
     )
     assert_allclose(ours.coefficients, other.coefficients, rtol=1e-9, atol=1e-9)
     assert_allclose(ours.intercept, other.intercept, rtol=1e-9)
@@ -129,14 +127,14 @@ def test_conjugate_gradients_accept_codes(alpha: float, weighted: bool) -> None:
 
 def test_few_rows_are_a_sparse_matrix() -> None:
     X = encoded(8)
-    rows = encoded_rows(X, targets(X), None)
-    assert type(rows) is LeastSquaresRows
-    assert_array_equal(rows.X.toarray(), X.toarray())
+    rows = observations_of(X, targets(X))
+    assert type(rows.design) is SparseMatrix
+    assert_array_equal(rows.design.data.toarray(), X.toarray())
 
 
 def test_a_level_of_nearly_all_rows_keeps_its_digits() -> None:
     """For all of n rows but one, n − 1 squares less (n − 1)²/n of them is 1 − 1/n."""
     n = 30_001
     X = Encoded.of([CodePart((np.arange(n) == 7).astype(np.int32), 2)])
-    gram = EncodedRows(X, np.zeros((n, 1))).summarise(NormalEquations).products(centred=True).gram
+    gram = normal_equations(observations_of(X, np.zeros((n, 1)))).products(centred=True).gram
     assert_allclose(np.diagonal(gram), 1 - 1 / n, rtol=1e-12)
