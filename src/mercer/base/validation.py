@@ -195,6 +195,11 @@ def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: boo
     `Encoded` rows are returned without any change where `codes` is True; otherwise they become a sparse matrix, or an
     array if the estimator takes none.
     """
+    if type(X) is np.ndarray and _is_valid_as_given(estimator, X, y, reset=reset, **options):
+        if reset:
+            vars(estimator).pop("feature_names_in_", None)
+            estimator.n_features_in_ = X.shape[1]
+        return X if y is None else (X, y)
     X, y = move_to_main_memory(type(estimator).__name__, X=X, y=y)
     options.setdefault("accept_sparse", "csr")
     options.setdefault("ensure_all_finite", False)
@@ -215,6 +220,47 @@ def check_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: boo
     if numeric and getattr(y, "dtype", "O") == "O":  # None is missing, too, but scikit-learn does not detect it
         check_target(y, numeric=True)
     return checked
+
+
+def _is_valid_as_given(
+    estimator: Any,
+    X: Array,
+    y: Any,
+    *,
+    reset: bool,
+    dtype: Any = "numeric",
+    order: str | None = None,
+    ensure_min_samples: int = 1,
+    ensure_all_finite: bool = False,
+    y_numeric: bool = False,
+    multi_output: bool = False,
+    copy: bool = False,
+    **others: Any,
+) -> bool:
+    """Return whether scikit-learn's validation would return an array of numbers, and y, as they are.
+
+    It takes 0.1 ms, as long as the fit of a hundred rows, most of it to find out that an array is not a data frame.
+    False if a condition does not hold, or is not tested here. The parameters are those of `validate_data`.
+    """
+    if X.ndim != 2 or not X.shape[1] or len(X) < max(1, ensure_min_samples) or X.dtype.kind not in "biuf":
+        return False
+    if dtype != "numeric" and (X.dtype not in dtype if isinstance(dtype, list) else X.dtype != dtype):
+        return False
+    if ensure_all_finite or copy or others.keys() - {"accept_sparse", "accept_large_sparse"}:
+        return False
+    if order is not None and not (order == "C" and X.flags.c_contiguous):
+        return False
+    known = getattr(estimator, "n_features_in_", X.shape[1])  # stateless transformers do not store it
+    if not reset and (known != X.shape[1] or getattr(estimator, "feature_names_in_", None) is not None):
+        return False
+    if y is None:
+        return True
+    if type(y) is not np.ndarray or len(y.shape[:1]) == 0 or len(y) != len(X) or not y.flags.c_contiguous:
+        return False
+    if y.ndim != 1 and not (multi_output and y.ndim == 2 and y.shape[1]):
+        return False
+    kinds = "biuf" if y_numeric or multi_output else "biufU"
+    return y.dtype.kind in kinds and (y.dtype.kind != "f" or bool(np.isfinite(y).all()))
 
 
 def check_table(estimator: Any, X: Any, y: Any = None, *, reset: bool, codes: bool = False) -> tuple[Any, Any]:
