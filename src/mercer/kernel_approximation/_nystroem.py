@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, DeviceError
 from mercer._gpu import is_tensor, like, to_numpy
@@ -36,11 +35,13 @@ from mercer.base.sources import fit_to_sample, fits_sources, maps_sources
 from mercer.base.validation import (
     Plan,
     check_finite,
+    check_is_fitted,
     check_tensor,
     fetch_rows,
     forget_fit,
     is_sparse,
     restore_on_failure,
+    validate_params,
 )
 from mercer.data.sources.base import Source
 from mercer.kernel_approximation.landmarks import (
@@ -335,7 +336,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             The fitted features.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             forget_fit(self)
             rows = self._validate(X, reset=True)
             comparison = make_comparison(self, rows)

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from mercer._errors import DataError, EmptyDataError, FitInterrupted, IndefiniteKernelWarning, KernelError
 from mercer._stored import part_of
@@ -33,6 +33,7 @@ from mercer.base.validation import (
     Plan,
     check_finite,
     check_has_target,
+    check_is_fitted,
     check_rows,
     check_target,
     is_sparse,
