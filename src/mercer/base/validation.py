@@ -58,7 +58,7 @@ from mercer.report.wording import format_count
 #: the types of rows that may be valid as they are given
 PLAIN_TYPES = frozenset({np.ndarray, sp.csr_matrix, sp.csr_array})
 #: the types of parameters that `validate_params` compares with those of the last fit
-SIMPLE_TYPES = frozenset({type(None), bool, int, float, str, tuple})
+SIMPLE_TYPES = frozenset({type(None), bool, int, float, str, tuple, type})
 
 #: error message for weights that are all zero
 NO_WEIGHT = "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight above 0."
@@ -191,6 +191,8 @@ def publish(estimator: Any, **attributes: Array) -> None:
 
 def cast_to_precision(value: Array, dtype: Any) -> Array:
     """Cast values to a type, unless one of them overflows it: infinity would not be a coefficient."""
+    if value.dtype == dtype:
+        return value
     with np.errstate(over="ignore"):
         narrow = value.astype(dtype, copy=False)
     return narrow if np.array_equal(np.isfinite(narrow), np.isfinite(value)) else value

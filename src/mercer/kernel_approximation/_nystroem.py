@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import DataError, DeviceError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._stored import any_rows, floats, integers, optional, part_of, real, stored, whole
-from mercer._threads import row_blocks, thread_count
+from mercer._threads import blas_for, row_blocks, thread_count
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import traits
@@ -498,4 +498,5 @@ def _compute_inverse_root(K: Array, rows: Any) -> Array:
     least = max(MIN_EIGENVALUE * min(1.0, sizes.max(initial=0.0)), np.finfo(float).tiny)
     roots = np.where(sizes > eigenvalue_rounding(values), np.sign(values) / np.sqrt(np.maximum(sizes, least)), 0)
     half = vectors * np.sqrt(np.abs(roots))
-    return np.asarray((half * np.sign(roots)) @ half.T) if (roots < 0).any() else np.asarray(half @ half.T)
+    with blas_for(len(K)):
+        return np.asarray((half * np.sign(roots)) @ half.T) if (roots < 0).any() else np.asarray(half @ half.T)

@@ -36,6 +36,8 @@ PIECE_COLUMNS = 1000
 MIN_PIECES = 4
 #: entries of whole rows up to which they are one piece: handing one over takes as long as computing 100,000 entries
 MAX_ENTRIES_OF_ONE_PIECE = GRAM_TILE_SIDE**2
+#: products up to which OpenBLAS starts no threads
+MAX_PRODUCTS_OF_ONE_THREAD = 1 << 18
 #: rows that are summed at once
 SUM_BLOCK = 1024
 #: least number of columns that is worth a thread of its own
@@ -246,6 +248,12 @@ class Gram:
         return self._stream(lambda cut: use(*cut, self.tile(*cut)), self._cuts(half=True))
 
     @property
+    def _is_tiny(self) -> bool:
+        """Return whether the products of the rows are so few that BLAS has one thread for them in any case."""
+        n, m = self.shape
+        return n * m * getattr(self._right, "columns", MAX_PRODUCTS_OF_ONE_THREAD) <= MAX_PRODUCTS_OF_ONE_THREAD
+
+    @property
     def _is_triangular(self) -> bool:
         """Return whether one triangle determines the matrix."""
         return self.square and self.kernel.symmetric
@@ -266,8 +274,7 @@ class Gram:
             pass
 
     def _stream(self, function: Callable[[A], T], cuts: list[A], turn: int = TILES_PER_TURN) -> Iterator[T]:
-        if not self.kernel.symmetric:
-            # a user's function may not be safe to call from several threads
+        if self._is_tiny or not self.kernel.symmetric:  # a user's function may not be safe to call from several threads
             return map(function, cuts)
         turns = [cuts[cut] for cut in row_blocks(len(cuts), 1 if self.kernel.slow else turn)]
         return chain.from_iterable(ordered_stream(lambda turn: [function(cut) for cut in turn], turns))
