@@ -155,13 +155,14 @@ def validate_params(estimator: Any) -> None:
 
     It takes 0.05 to 0.1 ms, most of it to read the signature of the class and its constraints.
     """
-    values = [getattr(estimator, name) for name in _param_names(type(estimator))]
+    cls: Any = type(estimator)
+    values = [getattr(estimator, name) for name in _param_names(cls)]
     inside = [each for value in values if type(value) is tuple for each in value]
     types = [type(value) for value in values + inside]  # 1, 1.0 and True are equal
     key = (values, types) if SIMPLE_TYPES.issuperset(types) else None
-    if key is None or _accepted_params.get(type(estimator)) != key:
+    if key is None or _accepted_params.get(cls) != key:
         estimator._validate_params()
-        _accepted_params[type(estimator)] = key
+        _accepted_params[cls] = key
 
 
 @cache
