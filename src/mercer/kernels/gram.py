@@ -20,7 +20,7 @@ from mercer._threads import ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.kernels.base import Kernel, compute_finite_diagonal
 from mercer.kernels.row_loops import add_rows
-from mercer.kernels.views import Views, estimate_rounding_error
+from mercer.kernels.views import PointRows, Views, estimate_rounding_error
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -251,7 +251,7 @@ class Gram:
     def _is_tiny(self) -> bool:
         """Return whether the products of the rows are so few that BLAS has one thread for them in any case."""
         n, m = self.shape
-        return n * m * getattr(self._right, "columns", MAX_PRODUCTS_OF_ONE_THREAD) <= MAX_PRODUCTS_OF_ONE_THREAD
+        return isinstance(self._right, PointRows) and n * m * self._right.columns <= MAX_PRODUCTS_OF_ONE_THREAD
 
     @property
     def _is_triangular(self) -> bool:
