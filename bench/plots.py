@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
+
 from bench.results import Outcome, Report
 
 HERE = Path(__file__).parent
@@ -13,7 +15,9 @@ AGAINST_ROWS = ("svc_scaling",)
 
 
 def draw(report: Report, folder: Path = HERE) -> None:
-    """The seconds of every contender against the number of rows, on logarithmic axes."""
+    """The seconds of every contender against the number of rows, on logarithmic axes; of cells, a map of ratios."""
+    if report.cells:
+        draw_cells(report, folder)
     if report.workload not in AGAINST_ROWS:
         return
     from matplotlib.figure import Figure
@@ -31,6 +35,31 @@ def draw(report: Report, folder: Path = HERE) -> None:
     axes.set(xlabel="rows", ylabel="seconds", title=report.workload)
     axes.grid(which="both", alpha=0.3)
     axes.legend()
+    figure.savefig(folder / f"{report.workload}.svg", metadata={"Date": None})
+
+
+def draw_cells(report: Report, folder: Path) -> None:
+    """A map for each task: how many times faster mercer is, by estimator and number of rows."""
+    from matplotlib.colors import LogNorm
+    from matplotlib.figure import Figure
+
+    estimators = list(dict.fromkeys(one.estimator for one in report.cells))
+    sizes = sorted({one.rows for one in report.cells})
+    tasks = list(dict.fromkeys(one.task for one in report.cells))
+    width, height = 2.4 + 0.55 * len(sizes) * len(tasks), 1.2 + 0.26 * len(estimators)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
+    for axes, task in zip(panels, tasks, strict=True):
+        ratios = np.full((len(estimators), len(sizes)), np.nan)
+        for one in report.cells:
+            if one.task == task and one.ratio is not None:
+                place = estimators.index(one.estimator), sizes.index(one.rows)
+                ratios[place] = one.ratio
+                axes.text(*place[::-1], f"{one.ratio:.2g}", ha="center", va="center", fontsize=7)
+        axes.imshow(ratios, cmap="RdYlGn", norm=LogNorm(0.1, 10), aspect="auto")
+        axes.set_title(f"{task}: times scikit-learn", fontsize=9)
+        axes.set_xticks(range(len(sizes)), labels=[f"{rows:,}" for rows in sizes], rotation=45, fontsize=7, ha="right")
+    panels[0].set_yticks(range(len(estimators)), labels=estimators, fontsize=7)
     figure.savefig(folder / f"{report.workload}.svg", metadata={"Date": None})
 
 

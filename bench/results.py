@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 from bench.overall import hardest, is_scikit_learn, lines, sentence
@@ -67,6 +68,24 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """One task of one estimator at one number of rows, against scikit-learn."""
+
+    estimator: str
+    task: str
+    rows: int
+    seconds: float
+    rival_seconds: float
+    difference: float
+    parity: float = PARITY
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times faster mercer is; None where the answers differ."""
+        return self.rival_seconds / self.seconds if self.difference <= self.parity else None
+
+
+@dataclass(frozen=True)
 class Timing:
     """One number without a rival, against the limit the project set itself."""
 
@@ -84,12 +103,14 @@ class Report:
     environment: str
     outcomes: tuple[Outcome, ...] = ()
     timings: tuple[Timing, ...] = ()
+    cells: tuple[Cell, ...] = ()
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Report:
         outcomes = tuple(Outcome(**one) for one in record.pop("outcomes"))
         timings = tuple(Timing(**one) for one in record.pop("timings"))
-        return cls(**record, outcomes=outcomes, timings=timings)
+        cells = tuple(Cell(**one) for one in record.pop("cells", ()))
+        return cls(**record, outcomes=outcomes, timings=timings, cells=cells)
 
 
 def load(store: Path = STORE) -> list[Report]:
@@ -117,13 +138,46 @@ def section(report: Report) -> str:
     parts = [f"## {report.workload}\n", f"{measured_on}.\n"]
     if report.outcomes:
         parts.append(table(OUTCOME_HEADER, map(_outcome_cells, report.outcomes)))
+    if report.cells:
+        parts += [sentence_of_cells(report.cells), *tables_of_cells(report.cells)]
     if report.timings:
         parts.append(table(("what", "seconds", "limit"), map(_timing_cells, report.timings)))
     if (HERE / f"{report.workload}.svg").exists():
-        parts.append(f"![seconds against rows]({report.workload}.svg)\n")
+        shown = "times faster against rows" if report.cells else "seconds against rows"
+        parts.append(f"![{shown}]({report.workload}.svg)\n")
     if report.workload in REMARKS:
         parts.append(REMARKS[report.workload] + "\n")
     return "\n".join(parts)
+
+
+#: fits of up to so many rows are small
+SMALL_FIT = 1_000
+
+
+def sentence_of_cells(cells: Sequence[Cell]) -> str:
+    """How much faster small fits are, and which cells are slower."""
+    small = [one.ratio for one in cells if one.task == "fit" and one.rows <= SMALL_FIT and one.ratio is not None]
+    slower = [one for one in cells if one.ratio is not None and one.ratio < 1]
+    names = "; ".join(f"{one.estimator}, {one.task}, {one.rows:,} rows ({one.ratio:.2f}×)" for one in slower)
+    differ = sum(one.ratio is None for one in cells)
+    return (
+        f"Fits of up to {SMALL_FIT:,} rows are {geometric_mean(small):.2f}× as fast as scikit-learn's in the geometric "
+        f"mean of {len(small)}. {len(slower)} of {len(cells)} cells are slower"
+        + (f": {names}" if names else "")
+        + f". In {differ} the answers differ by more than the tolerances of the solvers allow (≠).\n"
+    )
+
+
+def tables_of_cells(cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield a table for each task: an estimator in each line, a number of rows in each column."""
+    sizes = sorted({one.rows for one in cells})
+    for task in dict.fromkeys(one.task for one in cells):
+        lines: dict[str, dict[int, str]] = {}
+        for one in cells:
+            if one.task == task:
+                lines.setdefault(one.estimator, {})[one.rows] = "≠" if one.ratio is None else f"{one.ratio:.3g}×"
+        rows = ((name, *(line.get(size, "–") for size in sizes)) for name, line in lines.items())
+        yield table((f"{task}: times scikit-learn", *(f"{size:,}" for size in sizes)), rows)
 
 
 def overall(reports: Sequence[Report]) -> str:

@@ -216,7 +216,7 @@ def exit_of_child(work: Callable[[], bool]) -> int:
 INSIDE = """
 import os, signal, threading
 from threadpoolctl import threadpool_info
-from mercer._threads import _blas, blas_for
+from mercer._threads import _blas_libraries, blas_for
 
 def now():
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
@@ -229,7 +229,7 @@ def work():
     end.wait(20)
 
 inside, leave, outside, end = (threading.Event() for _ in range(4))
-_blas()
+_blas_libraries()
 assert now() == {2}
 other = threading.Thread(target=work)
 other.start()
@@ -278,7 +278,7 @@ def test_contexts_may_be_left_in_any_order() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_waits_while_a_thread_is_entering(monkeypatch: pytest.MonkeyPatch) -> None:
-    halfway, blas = threading.Event(), _threads._blas()
+    halfway, blas = threading.Event(), _threads._blas_libraries()
 
     def slowly() -> object:
         if threading.current_thread() is other:
@@ -293,7 +293,7 @@ def test_a_fork_waits_while_a_thread_is_entering(monkeypatch: pytest.MonkeyPatch
     def in_child() -> bool:
         return ordered_map(abs, range(8)) == list(range(8))
 
-    monkeypatch.setattr(_threads, "_blas", slowly)
+    monkeypatch.setattr(_threads, "_blas_libraries", slowly)
     other = threading.Thread(target=work)
     other.start()
     halfway.wait(20)

@@ -65,12 +65,17 @@ class _OneBlasThread:
     def __init__(self) -> None:
         # reentrant, because the garbage collector may end another use in the middle of this thread's own
         self._lock, self._inside = threading.RLock(), 0
-        self._limit: Any = None
+        #: libraries with more than one thread, and how many each had before the first use
+        self._limited: list[tuple[Any, int]] = []
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limit = _blas().limit(limits=1, user_api="blas")
+                # not by threadpoolctl's `limit`, which describes all libraries and takes 0.05 ms
+                threads = [(library, library.get_num_threads()) for library in _blas_libraries()]
+                self._limited = [(library, number) for library, number in threads if number != 1]
+                for library, _ in self._limited:
+                    library.set_num_threads(1)
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:
@@ -80,8 +85,11 @@ class _OneBlasThread:
             self._inside = max(0, self._inside - 1)  # a use that began in the parent may end in the child
 
     def _restore(self) -> None:
+        if not self._limited:
+            return
         _release_blas_control()  # the last use need not be in the thread of the first
-        self._limit.restore_original_limits()
+        for library, number in self._limited:
+            library.set_num_threads(number)
         _release_blas_control()
 
     def before_fork(self) -> None:
@@ -101,18 +109,18 @@ class _OneBlasThread:
 
 def _release_blas_control() -> None:
     """Allow any thread to set the threads of OpenBLAS, which threadpoolctl 3.8 reserves for one living thread."""
-    for library in _blas().lib_controllers:
+    for library in _blas_libraries():
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)
 
 
 @cache
-def _blas() -> Any:
-    """Return a handle on the loaded BLAS libraries; finding them takes 3 ms, using the handle 0.05 ms."""
+def _blas_libraries() -> tuple[Any, ...]:
+    """Return threadpoolctl's controllers of the loaded BLAS libraries, which take 3 ms to find."""
     import scipy.linalg  # noqa: F401  (loads SciPy's BLAS, so that it is found)
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return tuple(each for each in ThreadpoolController().lib_controllers if each.user_api == "blas")
 
 
 _one_blas_thread = _OneBlasThread()
@@ -166,9 +174,8 @@ def ordered_stream(function: Callable[[A], B], items: Iterable[A]) -> Iterator[B
     At most one item waits for a thread, so that few results are in memory at once, and items are read as they are
     needed. Nested calls inside a worker run serially, so that the cores are not oversubscribed.
     """
-    threads = thread_count()
-    if isinstance(items, Sized):
-        threads = min(threads, len(items))
+    most = len(items) if isinstance(items, Sized) else None
+    threads = 1 if most == 1 else thread_count() if most is None else min(thread_count(), most)
     with _one_blas_thread:
         if threads <= 1:
             yield from map(function, items)

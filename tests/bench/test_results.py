@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench import results
-from bench.results import Outcome, Report, Timing
+from bench.results import Cell, Outcome, Report, Timing
 
 
 def report(name: str, seconds: float) -> Report:
@@ -41,6 +41,23 @@ def test_limits_have_the_digits_of_seconds() -> None:
 def test_different_answers_have_no_ratio() -> None:
     wrong = Outcome("fit", "rival", 1.0, 1.0, 10.0, None, 1e-3, None, None)
     assert "answers differ" in results.section(Report("a", "10 × 2", "somewhere", (wrong,)))
+
+
+def test_cells_make_a_table_for_each_task_and_name_those_that_are_slower(tmp_path: Path) -> None:
+    cells = (
+        Cell("Ridge", "fit", 100, 1.0, 4.0, 0.0),
+        Cell("Ridge", "fit", 1_000, 1.0, 1.0, 0.0),
+        Cell("Ridge", "predict one row", 100, 2.0, 1.0, 0.0),
+        Cell("SVC", "fit", 100, 1.0, 3.0, 0.5, 0.1),
+    )
+    report = Report("sizes", "100 to 1,000", "somewhere", cells=cells)
+    assert results.save(report, ("sizes",), tmp_path / "store.json") == [report]
+    assert results.load(tmp_path / "store.json") == [report]
+    text = results.section(report)
+    assert "| Ridge | 4× | 1× |" in text
+    assert "| SVC | ≠ | – |" in text
+    assert "2.00× as fast as scikit-learn's in the geometric mean of 2" in text
+    assert "1 of 4 cells are slower: Ridge, predict one row, 100 rows (0.50×)." in text
 
 
 def test_the_readme_changes_between_its_marks_only() -> None:

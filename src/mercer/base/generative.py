@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, EmptyDataError, NonFiniteError, PriorError
 from mercer._gpu import is_tensor, like, to_numpy
@@ -33,6 +32,7 @@ from mercer.base.sources import fit_in_one_pass, fits_sources
 from mercer.base.validation import (
     Plan,
     check_has_target,
+    check_is_fitted,
     check_no_infinity,
     check_rows,
     check_tensor,
@@ -43,6 +43,7 @@ from mercer.base.validation import (
     encode_tensor_labels,
     restore_on_failure,
     tensor_plan,
+    validate_params,
 )
 from mercer.data.blocks import COPIED_BLOCK, VIEWED_BLOCK, RowBlocks, rows_per_block
 from mercer.data.labels import encode_labels
@@ -126,7 +127,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             self._classes_fixed = False
             self._store(self._summarise(X, y, sample_weight, reset=True))
         return self
@@ -154,7 +155,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             first = not hasattr(self, "statistic_")
             known = self._announced_classes(classes, first)
             batch = self._summarise(X, y, sample_weight, reset=first)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -17,11 +18,14 @@ from mercer._typing import Array
 from mercer.base.validation import is_sparse
 from mercer.kernels import Gram, Kernel, Linear
 from mercer.kernels.inputs import count, take
+from mercer.kernels.views import Views
 
 #: relative error of an entry of the kernel matrix that is allowed in predictions of many rows
 PREDICTION_ENTRY_TOLERANCE = 1e-5
 #: rows × support vectors from which this error is allowed
 MANY_KERNEL_ENTRIES = 4_000_000
+#: entries of support vectors up to which what the kernel needs of them is kept: 8 MB
+MAX_ENTRIES_OF_KEPT_VIEWS = 1 << 20
 #: relative difference of k(x, z) and k(z, x) that rounding explains, also in float32
 SYMMETRY_TOLERANCE_OF_SINGLE = 1e-5
 #: rows and columns of a tile in which symmetry is checked
@@ -51,7 +55,20 @@ class ByKernel:
             weights = self.support.T @ v  # one for each column
             return np.asarray(X @ (weights.toarray() if is_sparse(weights) else weights))
         few = count(X) * len(v) < MANY_KERNEL_ENTRIES
-        return Gram(self.kernel, X, self.support, tolerance=0.0 if few else PREDICTION_ENTRY_TOLERANCE).matvec(v)
+        return Gram(self.kernel, X, self._columns, tolerance=0.0 if few else PREDICTION_ENTRY_TOLERANCE).matvec(v)
+
+    @property
+    def _columns(self) -> Any:
+        """Return the support vectors, as views that are kept from one call to the next if they are small."""
+        return self._views if getattr(self.support, "size", np.inf) <= MAX_ENTRIES_OF_KEPT_VIEWS else self.support
+
+    @cached_property
+    def _views(self) -> Views:
+        return Views(self.support)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the views, which are made again."""
+        return {name: value for name, value in vars(self).items() if name != "_views"}
 
     def among(self, a: Array, b: Array) -> Array:
         """Return k(x, z) of support vectors, by their positions, as the fit computed it."""

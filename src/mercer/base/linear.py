@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._gpu import is_tensor, like
 from mercer._gpu.chunks import in_chunks, tile_size
@@ -18,7 +17,15 @@ from mercer._stored import stored
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
 from mercer.base.posterior import log_posterior, posterior
-from mercer.base.validation import best_class, check_finite, check_rows, check_tensor, fetch_tensor, is_sparse
+from mercer.base.validation import (
+    best_class,
+    check_finite,
+    check_is_fitted,
+    check_rows,
+    check_tensor,
+    fetch_tensor,
+    is_sparse,
+)
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.matrices import Encoded
 

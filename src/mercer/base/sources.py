@@ -33,6 +33,7 @@ from mercer.base.validation import (
     check_has_target,
     is_sparse,
     restore_on_failure,
+    validate_params,
 )
 from mercer.data.frame_like import frame_like
 from mercer.data.sources.base import Chunk, Source
@@ -310,7 +311,7 @@ def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., 
             run.journal.enter(clone(model), source)
         passes, skipped = run.passes, len(run.skipped)
         if hasattr(model, "_parameter_constraints"):
-            model._validate_params()
+            validate_params(model)
         if not hasattr(model, "_fit_source") or model._fit_source(source) is NotImplemented:
             held = read_all(source, run.skipped)
             run.passes += 1

@@ -19,6 +19,8 @@ from mercer.data import _loops as loops
 
 #: slots that a lookup table may have in addition to one per value; wider ranges are hashed
 SPARE_SLOTS = 1024
+#: whole numbers from which compiled loops are faster than NumPy
+MIN_VALUES_FOR_LOOPS = 10_000
 #: number of distinct fixed-width strings up to which hashing is faster than sorting
 MAX_HASHED_WORDS = 1 << 14
 INT64_LIMITS = np.iinfo(np.int64)
@@ -206,8 +208,12 @@ def _code_whole(values: Array, low: int, high: int) -> Coded:
 
         exact = values.astype(np.int64) if values.dtype.kind == "f" else values
         return _from_dictionary(pa.array(exact).dictionary_encode())
-    values = _as_loop_array(values, np.float64 if values.dtype.kind == "f" else np.int64)
     occurs = np.zeros(high - low + 1, dtype=np.bool_)
+    if values.size < MIN_VALUES_FOR_LOOPS:
+        places = values.astype(np.int64) - low
+        occurs[places] = True
+        return Coded((np.cumsum(occurs, dtype=np.int32) - np.int32(1))[places], np.flatnonzero(occurs) + low)
+    values = _as_loop_array(values, np.float64 if values.dtype.kind == "f" else np.int64)
     loops.mark(values, low, occurs)
     table = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
     codes = np.empty(values.size, dtype=np.int32)

@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.neighbors import VALID_METRICS, BallTree, KDTree
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import BandwidthError, ColumnMismatchError, DataError, KernelError, NoClosedFormError
 from mercer._gpu import is_tensor, like, to_numpy
@@ -31,6 +30,7 @@ from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
     check_finite,
+    check_is_fitted,
     check_rows,
     check_tensor,
     check_tensor_weight,
@@ -39,6 +39,7 @@ from mercer.base.validation import (
     has_finite_sum,
     raise_if_any,
     restore_on_failure,
+    validate_params,
 )
 from mercer.density import _tensor_sums as tensor_sums
 from mercer.density._bandwidth import Bandwidth
@@ -349,7 +350,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             self._learn(self._check_rows(X, sample_weight, reset=True))
             self.plan_ = self.plan_.where(X)
         return self
@@ -374,7 +375,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
         if not hasattr(self, "density_"):
             return self.fit(X, y, sample_weight)
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             self._learn(self._rows.concatenate(self._check_rows(X, sample_weight, reset=False)))
         return self
 

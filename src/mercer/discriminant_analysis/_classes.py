@@ -129,14 +129,23 @@ class GaussianClasses:
     def whitening(self) -> Array:
         """W with Σ⁻¹ = W Wᵀ, so that (x − μ) W is standard normal; zero for a class without rows."""
         result = np.zeros_like(self.covariance)
-        for c, covariance in enumerate(self.covariance):
-            if self.shared or self.has_rows[c]:
-                try:
-                    result[c] = np.linalg.inv(cholesky(covariance)).T
-                except SingularCovarianceError:
-                    owner = self.words.owner if self.shared else self.words.groups[c]
-                    raise singular_class(covariance, owner, self.words.columns) from None
+        which = np.arange(1) if self.shared else np.flatnonzero(self.has_rows)
+        try:
+            factors = cholesky(self.covariance[which])
+        except SingularCovarianceError:
+            raise self._singular_class(which) from None
+        result[which] = np.swapaxes(np.linalg.inv(factors), 1, 2)
         return result
+
+    def _singular_class(self, which: Array) -> Exception:
+        """Return the error for the first of some covariances that is singular."""
+        for c in which:
+            try:
+                cholesky(self.covariance[c])
+            except SingularCovarianceError:
+                break
+        owner = self.words.owner if self.shared else self.words.groups[c]
+        return singular_class(self.covariance[c], owner, self.words.columns)
 
     @cached_property
     def precision(self) -> Array:

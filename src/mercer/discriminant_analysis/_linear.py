@@ -101,7 +101,7 @@ def fix_signs(vectors: Array) -> Array:
     """Flip columns so that the largest entry of each (the first of equal ones) is positive, whatever the rounding."""
     size = np.abs(vectors)
     as_large = size >= EQUAL_ENTRIES * size.max(axis=0, initial=0.0)
-    largest = np.take_along_axis(vectors, as_large.argmax(axis=0)[None], axis=0)
+    largest = vectors[as_large.argmax(axis=0), np.arange(vectors.shape[1])]
     return np.where(largest < 0, -vectors, vectors)
 
 

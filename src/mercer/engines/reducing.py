@@ -38,15 +38,19 @@ def reduce(statistic: S, source: BatchSource | PreparedSource) -> S:
 
     Blocks are merged in their order as they arrive, so that only a few of them are in memory besides the result.
     """
-    empty = statistic.empty()
     if isinstance(source, PreparedSource):
+        empty = statistic.empty()
         return statistic.merge(fold(functools.partial(_summarise_chunk, empty, source.prepare), source.source, _merge))
 
-    def summarise(rows: slice) -> S:
-        statistic: S = empty.update(*source.batch(rows))
-        return statistic
+    blocks = source.blocks()
+    start = statistic if len(blocks) == 1 else statistic.empty()
 
-    return functools.reduce(lambda a, b: a.merge(b), ordered_stream(summarise, source.blocks()), statistic)
+    def summarise(rows: slice) -> S:
+        summary: S = start.update(*source.batch(rows))
+        return summary
+
+    summaries = ordered_stream(summarise, blocks)
+    return next(summaries) if len(blocks) == 1 else functools.reduce(lambda a, b: a.merge(b), summaries, statistic)
 
 
 def _summarise_chunk(empty: S, prepare: Callable[[Chunk], tuple[Any, ...]], chunk: Chunk) -> S:

@@ -12,12 +12,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, DeviceError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._stored import any_rows, floats, integers, optional, part_of, real, stored, whole
-from mercer._threads import row_blocks, thread_count
+from mercer._threads import blas_for, row_blocks, thread_count
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import traits
@@ -36,11 +35,13 @@ from mercer.base.sources import fit_to_sample, fits_sources, maps_sources
 from mercer.base.validation import (
     Plan,
     check_finite,
+    check_is_fitted,
     check_tensor,
     fetch_rows,
     forget_fit,
     is_sparse,
     restore_on_failure,
+    validate_params,
 )
 from mercer.data.sources.base import Source
 from mercer.kernel_approximation.landmarks import (
@@ -335,7 +336,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             The fitted features.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             forget_fit(self)
             rows = self._validate(X, reset=True)
             comparison = make_comparison(self, rows)
@@ -497,4 +498,5 @@ def _compute_inverse_root(K: Array, rows: Any) -> Array:
     least = max(MIN_EIGENVALUE * min(1.0, sizes.max(initial=0.0)), np.finfo(float).tiny)
     roots = np.where(sizes > eigenvalue_rounding(values), np.sign(values) / np.sqrt(np.maximum(sizes, least)), 0)
     half = vectors * np.sqrt(np.abs(roots))
-    return np.asarray((half * np.sign(roots)) @ half.T) if (roots < 0).any() else np.asarray(half @ half.T)
+    with blas_for(len(K)):
+        return np.asarray((half * np.sign(roots)) @ half.T) if (roots < 0).any() else np.asarray(half @ half.T)

@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._gpu import is_tensor, to_numpy
@@ -29,11 +28,13 @@ from mercer.base.sources import fit_to_sample, fits_sources, maps_sources
 from mercer.base.validation import (
     Plan,
     check_finite,
+    check_is_fitted,
     check_rows,
     check_tensor,
     is_sparse,
     restore_on_failure,
     tensor_plan,
+    validate_params,
 )
 from mercer.data.sources.base import Source
 from mercer.kernel_approximation.fourier import FourierMap
@@ -208,7 +209,7 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
             The fitted transformer.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             self._check_even()
             X = self._finite_rows(X, reset=True)
             sample = _sample_rows(X)
@@ -371,7 +372,7 @@ class RBFSampler(FourierTransformer):
             The fitted transformer.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             X = self._finite_rows(X, reset=True)
             rng = check_random_state(self.random_state)
             self._gamma = _compute_scale_gamma(X) if self.gamma == "scale" else self.gamma

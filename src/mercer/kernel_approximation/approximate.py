@@ -18,7 +18,7 @@ from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import stored
 from mercer._typing import Array
 from mercer.base.kernel_choice import sample_row_numbers
-from mercer.base.validation import fetch_rows
+from mercer.base.validation import fetch_rows, validate_params
 from mercer.kernel_approximation._nystroem import Nystroem, choose_landmark_rows, make_nystroem_map
 from mercer.kernel_approximation._random_fourier import RandomFourierFeatures
 from mercer.kernel_approximation.fourier import FourierMap
@@ -103,7 +103,7 @@ def fit_feature_map(model: Any, kernel: Kernel, X: Any) -> Map | None:
 
 def fit_map_of(transformer: Nystroem | RandomFourierFeatures, kernel: Kernel, X: Any) -> Map:
     """Return ψ of an unfitted transformer, for this kernel; the transformer's own kernel and γ are ignored."""
-    transformer._validate_params()
+    validate_params(transformer)
     if not isinstance(transformer, Nystroem):
         if not kernel.numeric:
             kernel.spectrum(1)  # raises an error that says so, before one about texts that are not numbers

@@ -16,7 +16,6 @@ import numpy as np
 from scipy.linalg import LinAlgWarning
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, FitInterrupted, KernelError, PenaltyError
 from mercer._gpu import is_tensor, like, to_numpy
@@ -42,11 +41,13 @@ from mercer.base.validation import (
     Plan,
     check_finite_targets,
     check_has_target,
+    check_is_fitted,
     fetch_tensor,
     forget_fit,
     is_sparse,
     restore_on_failure,
     tensor_plan,
+    validate_params,
 )
 from mercer.families import IDENTITY, Gaussian
 from mercer.families.response import Response
@@ -472,7 +473,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             forget_fit(self)
             X, y, weight = self._validate(X, y, sample_weight)
             task = RidgeData(X, y.reshape(len(y), -1), weight)

@@ -55,6 +55,8 @@ class Radial(Kernel):
     their differences: entries have errors of at most 1e-12 wherever the rows lie.
     """
 
+    bounded = True
+
     @abstractmethod
     def lower(self, columns: int) -> Any:
         """Return f as a value on which compiled loops dispatch (`_value_loops`), for rows with this many columns."""

@@ -126,7 +126,7 @@ class Kernel(ABC):
     @property
     def parts(self) -> tuple[Kernel, ...]:
         """The kernels of which this one is made."""
-        return tuple(value for value in self.get_params(deep=False).values() if isinstance(value, Kernel))
+        return tuple([value for value in vars(self).values() if isinstance(value, Kernel)])
 
     @property
     def symmetric(self) -> bool:
@@ -140,6 +140,9 @@ class Kernel(ABC):
         A kernel made of several is numeric if each of them is; a constant and a user's function go with either kind.
         """
         return all(part.numeric for part in self.parts)
+
+    #: whether k(x, x) is 1 for every x, so that it need not be tested for overflow
+    bounded: ClassVar[bool] = False
 
     @property
     def slow(self) -> bool:

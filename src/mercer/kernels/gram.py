@@ -20,7 +20,7 @@ from mercer._threads import ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.kernels.base import Kernel, compute_finite_diagonal
 from mercer.kernels.row_loops import add_rows
-from mercer.kernels.views import Views, estimate_rounding_error
+from mercer.kernels.views import PointRows, Views, estimate_rounding_error
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -34,6 +34,10 @@ TILES_PER_TURN = 8
 PIECE_COLUMNS = 1000
 #: number of pieces of whole rows, about
 MIN_PIECES = 4
+#: entries of whole rows up to which they are one piece: handing one over takes as long as computing 100,000 entries
+MAX_ENTRIES_OF_ONE_PIECE = GRAM_TILE_SIDE**2
+#: products up to which OpenBLAS starts no threads
+MAX_PRODUCTS_OF_ONE_THREAD = 1 << 18
 #: rows that are summed at once
 SUM_BLOCK = 1024
 #: least number of columns that is worth a thread of its own
@@ -51,8 +55,8 @@ class Gram:
         Kernel that compares two rows.
     X : array of shape (n, d), sparse matrix, or sequence
         Rows of the matrix.
-    Z : like X, default=None
-        Columns of the matrix; None means X.
+    Z : like X or Views, default=None
+        Columns of the matrix; None means X. Views keep what is computed of them for the next matrix.
     tolerance : float, default=0
         Allowed error of an entry, relative to √(k(x, x) k(z, z)): tiles are in float32 if their errors stay below it.
         Sums are always in float64.
@@ -65,7 +69,7 @@ class Gram:
     """
 
     def __init__(self, kernel: Kernel, X: Any, Z: Any = None, *, tolerance: float = 0.0) -> None:
-        right = Views(X if Z is None else Z)
+        right = Z if isinstance(Z, Views) else Views(X if Z is None else Z)
         self.kernel, self.square = kernel, Z is None
         self._right: Any = kernel.prepared(right)
         self._left: Any = self._right if Z is None else kernel.prepared(Views(X, like=right))
@@ -89,7 +93,8 @@ class Gram:
         """
         if self.square:
             return [self._right]
-        return [self._left, self._right] if self.kernel.numeric and self.kernel.symmetric else []
+        is_checked = self.kernel.numeric and self.kernel.symmetric and not self.kernel.bounded
+        return [self._left, self._right] if is_checked else []
 
     def _switch_to_float32(self) -> None:
         self.dtype = np.dtype(np.float32)
@@ -149,7 +154,9 @@ class Gram:
     def put_rows(self, numbers: Array, kept: Array, slots: Array) -> None:
         """Write rows, by their positions, into slots of the caller's array, which has the same type."""
         left, pieces = self._left.take(numbers), self._pieces()
-        if len(pieces) > 1:
+        if len(numbers) * len(self._right) <= MAX_ENTRIES_OF_ONE_PIECE:
+            self.kernel.put_tile(left, self._right, kept, slots, 0)
+        elif len(pieces) > 1:
             self._run(lambda b: self.kernel.put_tile(left, self._right.take(b), kept, slots, b.start), pieces)
         else:
             halves = row_blocks(len(numbers), -(-len(numbers) // 2))
@@ -241,6 +248,12 @@ class Gram:
         return self._stream(lambda cut: use(*cut, self.tile(*cut)), self._cuts(half=True))
 
     @property
+    def _is_tiny(self) -> bool:
+        """Return whether the products of the rows are so few that BLAS has one thread for them in any case."""
+        n, m = self.shape
+        return isinstance(self._right, PointRows) and n * m * self._right.columns <= MAX_PRODUCTS_OF_ONE_THREAD
+
+    @property
     def _is_triangular(self) -> bool:
         """Return whether one triangle determines the matrix."""
         return self.square and self.kernel.symmetric
@@ -261,8 +274,7 @@ class Gram:
             pass
 
     def _stream(self, function: Callable[[A], T], cuts: list[A], turn: int = TILES_PER_TURN) -> Iterator[T]:
-        if not self.kernel.symmetric:
-            # a user's function may not be safe to call from several threads
+        if self._is_tiny or not self.kernel.symmetric:  # a user's function may not be safe to call from several threads
             return map(function, cuts)
         turns = [cuts[cut] for cut in row_blocks(len(cuts), 1 if self.kernel.slow else turn)]
         return chain.from_iterable(ordered_stream(lambda turn: [function(cut) for cut in turn], turns))

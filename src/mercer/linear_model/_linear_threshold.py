@@ -46,6 +46,7 @@ from mercer.base.validation import (
     decode_labels,
     forget_fit,
     restore_on_failure,
+    validate_params,
 )
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
@@ -317,7 +318,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             self._classes_fixed = False
             X, y, weight = self._checked(X, y, sample_weight, reset=True)
             self.classes_, codes = encode_labels(y)
@@ -362,7 +363,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
             The model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             first = not hasattr(self, "classes_")
             X, y, weight = self._checked(X, y, sample_weight, reset=first)
             known = None if first else self.classes_

@@ -34,6 +34,7 @@ from mercer.base.validation import (
     publish,
     restore_on_failure,
     tensor_plan,
+    validate_params,
     warn_of_many_classes,
 )
 from mercer.data.sources.base import Source
@@ -220,7 +221,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             self._learn(X, y, sample_weight)
         return self
 

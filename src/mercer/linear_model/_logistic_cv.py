@@ -39,6 +39,7 @@ from mercer.base.validation import (
     check_weight,
     column_names,
     restore_on_failure,
+    validate_params,
     weight_in_fold,
 )
 from mercer.linear_model._logistic import LogisticRegression, linear_candidates
@@ -496,7 +497,7 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             _raise_for_params(params, self, "fit")
             self._learn(X, y, sample_weight, params)
         return self

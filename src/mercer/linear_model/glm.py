@@ -58,6 +58,7 @@ from mercer.base.validation import (
     move_to_main_memory,
     restore_on_failure,
     tensor_plan,
+    validate_params,
 )
 from mercer.data.kinds import Kind
 from mercer.data.sources.base import Chunk, Source
@@ -454,7 +455,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             cautions = self._learn(X, y, sample_weight, offset, exposure)
         for caution in cautions:
             warn(caution)

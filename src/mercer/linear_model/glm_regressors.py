@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgWarning
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import DataError, NonFiniteError, SupportError
 from mercer._gpu import is_tensor, to_numpy
@@ -37,6 +37,7 @@ from mercer.base.validation import (
     check_coefficients,
     check_finite,
     check_has_target,
+    check_is_fitted,
     check_rows,
     check_tensor,
     check_tensor_weight,
@@ -47,6 +48,7 @@ from mercer.base.validation import (
     publish,
     restore_on_failure,
     tensor_plan,
+    validate_params,
 )
 from mercer.data.sources.base import Chunk, Source
 from mercer.families import IDENTITY, LOG, Gamma, Gaussian, Poisson, Tweedie
@@ -149,7 +151,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             self._learn(X, y, sample_weight)
         return self
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
 from mercer._gpu import is_tensor
@@ -28,6 +27,7 @@ from mercer.base.validation import (
     Plan,
     check_finite,
     check_has_target,
+    check_is_fitted,
     check_rows,
     check_same_device,
     check_tensor,
@@ -39,6 +39,7 @@ from mercer.base.validation import (
     move_to_main_memory,
     publish,
     restore_on_failure,
+    validate_params,
 )
 from mercer.data.sources.base import Chunk, Source
 from mercer.matrices import Observations, observations_of
@@ -80,7 +81,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
     def _fit(self, X: Any, y: Any, sample_weight: Any, solver: Callable[[Observations], Solution]) -> Self:
         """Fit by `solver`, which returns the `LinearFit` of rows and sets the attributes of the concrete model."""
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             if not self._takes_tensors():
                 X, y, sample_weight = move_to_main_memory(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
             self._check_options(X)

@@ -18,7 +18,7 @@ import numpy as np
 from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
@@ -38,7 +38,9 @@ from mercer.base.validation import (
     check_rows,
     check_two_classes,
     check_weight,
+    compute_class_weight,
     restore_on_failure,
+    validate_params,
 )
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
@@ -378,7 +380,7 @@ class Perceptron(LinearClassifier):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             X, y = self._checked(X, y, reset=True)
             self.classes_, codes = encode_labels(y)
             if self.warm_start and hasattr(self, "coef_"):
@@ -428,7 +430,7 @@ class Perceptron(LinearClassifier):
             The model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             first = not hasattr(self, "classes_")
             if first:
                 self._check_partial_fit()

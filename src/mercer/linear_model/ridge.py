@@ -28,7 +28,7 @@ from mercer._warn import warn
 from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED, FITTED_LINEAR
 from mercer.base.sources import fits_sources
-from mercer.base.validation import check_alphas, forget_fit, is_sparse, restore_on_failure
+from mercer.base.validation import check_alphas, forget_fit, is_sparse, restore_on_failure, validate_params
 from mercer.data.sources.base import Source
 from mercer.linear_model.least_squares import LeastSquaresRegressor, checked_penalties
 from mercer.matrices import Observations
@@ -504,7 +504,7 @@ class RidgeCV(LeastSquaresRegressor):
         """
         _raise_for_params(params, self, "fit")
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             if self.cv is not None:
                 return self._fit_by_search(X, y, sample_weight, params)
             given = self._score_params(sample_weight, params)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import cho_solve, lapack, solve_triangular
+from scipy.linalg import lapack, solve_triangular
 
 from mercer._threads import blas_for
 from mercer._typing import Array
@@ -45,8 +45,9 @@ class Curvature:
     def solve(self, gradient: Array) -> Array:
         """Return H⁻¹ g."""
         scaled = self.scale * gradient
-        if self.definite:
-            return np.asarray(self.scale * cho_solve((self.factor, True), scaled, check_finite=False))
+        if self.definite and len(scaled):
+            solution, _ = lapack.dpotrs(self.factor, scaled, lower=1)  # `cho_solve` takes ten times as long
+            return np.asarray(self.scale * solution)
         return np.asarray(self.scale * (self.factor @ (self.factor.T @ scaled)))
 
     def length(self, gradient: Array) -> float:

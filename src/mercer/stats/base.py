@@ -112,8 +112,8 @@ def group_totals(groups: Array, weight: Array | None, n_groups: int) -> tuple[Ar
 
 def divide(numerator: Array, denominator: Array) -> Array:
     """Return numerator / denominator, and 0 where the denominator is 0."""
-    shape = np.broadcast_shapes(np.shape(numerator), np.shape(denominator))
-    return np.divide(numerator, denominator, out=np.zeros(shape), where=denominator > 0)
+    out = np.zeros(np.broadcast(numerator, denominator).shape)
+    return np.divide(numerator, denominator, out=out, where=denominator > 0)
 
 
 def move_groups(value: Any, positions: Array, n_groups: int) -> Any:

@@ -58,6 +58,8 @@ class Tally(Statistic):
 
     def _align(self, levels: Array) -> Self:
         """Return the counts with the levels at their positions in `levels`; other levels are dropped."""
+        if levels is self.levels or (levels.dtype == self.levels.dtype and np.array_equal(levels, self.levels)):
+            return self
         places = find_positions(self.levels, levels)
         kept = places >= 0
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from mercer._errors import DataError, EmptyDataError, FitInterrupted, IndefiniteKernelWarning, KernelError
 from mercer._stored import part_of
@@ -33,6 +33,7 @@ from mercer.base.validation import (
     Plan,
     check_finite,
     check_has_target,
+    check_is_fitted,
     check_rows,
     check_target,
     is_sparse,
@@ -240,9 +241,10 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         """Return whether rows may be objects other than numbers, which only the kernel can check."""
         if self._has_function_kernel() or is_precomputed(self.kernel):
             return self._has_function_kernel()
-        kernel = kernel_from(self.kernel)
+        if isinstance(self.kernel, str):
+            return _named_accepts_objects(self.kernel)
         # only a kernel made of a user's function may be asymmetric
-        return not (kernel.numeric and kernel.symmetric)
+        return not (self.kernel.numeric and self.kernel.symmetric)
 
     def _compute_bounds(self, weight: Array, factor: Array | float = 1.0) -> Array:
         """Return C of every row: C times its weight, over the sum of weights for the mean loss (lecture 1)."""
@@ -467,6 +469,12 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         tags.input_tags.sparse = not is_precomputed(self.kernel)
         return tags
+
+
+@cache
+def _named_accepts_objects(name: str) -> bool:
+    """Return whether a kernel that is called by its name compares objects other than rows of numbers."""
+    return not kernel_from(name).numeric
 
 
 def _check_lengths(X: Any, y: Any) -> None:

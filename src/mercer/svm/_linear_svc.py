@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
@@ -17,7 +17,13 @@ from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.linear import LinearClassifier
 from mercer.base.progress import Progress, watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import check_two_classes_of_solver, restore_on_failure, warn_of_many_classes
+from mercer.base.validation import (
+    check_two_classes_of_solver,
+    compute_class_weight,
+    restore_on_failure,
+    validate_params,
+    warn_of_many_classes,
+)
 from mercer.data.labels import encode_labels
 from mercer.svm._linear import (
     LinearMachineFit,
@@ -185,7 +191,7 @@ class LinearSVC(LinearClassifier):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             if self.multi_class != CRAMMER_SINGER:
                 check_supported(self.penalty, self.loss, self.dual)
             self._fit_checked(X, y, sample_weight)

@@ -19,7 +19,7 @@ from mercer.base.fitted_fields import FITTED
 from mercer.base.linear import linear_predictor
 from mercer.base.progress import watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import restore_on_failure
+from mercer.base.validation import restore_on_failure, validate_params
 from mercer.svm._linear import (
     LinearMachineFit,
     LinearMachineInterrupted,
@@ -157,7 +157,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             check_supported("l2", self.loss, self.dual)
             if not 0 <= self.epsilon < np.inf:
                 raise DataError(

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Hidden, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._stored import floats, optional, part_of, sequence, stored
@@ -22,7 +21,13 @@ from mercer.base import DECIDES_ONLY, Candidate, Question, kernel_choice, traits
 from mercer.base.fitted_fields import FITTED_MACHINE
 from mercer.base.kernel_comparison import ByKernel
 from mercer.base.sources import fits_sources
-from mercer.base.validation import check_two_classes, restore_on_failure, warn_of_many_classes
+from mercer.base.validation import (
+    check_is_fitted,
+    check_two_classes,
+    restore_on_failure,
+    validate_params,
+    warn_of_many_classes,
+)
 from mercer.data.labels import encode_labels
 from mercer.kernels.inputs import count
 from mercer.optim.certificate import Certificate
@@ -258,7 +263,7 @@ class SVC(ClassifierMixin, SupportVectorMachine):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             self._warn_of_probability()
             X, y = self._validate(X, y, numeric=False)
             self.classes_, codes = encode_labels(y)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._stored import matrix, stored
@@ -17,7 +16,7 @@ from mercer._typing import Array
 from mercer.base import Candidate, Question, kernel_choice, traits
 from mercer.base.fitted_fields import FITTED_MACHINE
 from mercer.base.sources import fits_sources
-from mercer.base.validation import restore_on_failure
+from mercer.base.validation import check_is_fitted, restore_on_failure, validate_params
 from mercer.kernels.inputs import count
 from mercer.svm._base import COMPARISON, MACHINE_CONSTRAINTS, SupportVectorMachine, to_dense
 from mercer.svm._box_problem import BoxProblem, make_feasible
@@ -212,7 +211,7 @@ class SVR(RegressorMixin, SupportVectorMachine):
             The fitted model.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             X, y = self._validate(X, y, numeric=True)
             target = self._validate_target(y)
             weight = validate_row_weights(sample_weight, X)

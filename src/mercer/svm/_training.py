@@ -8,14 +8,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import compute_class_weight
 
 from mercer._errors import DataError, NonFiniteError
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.base.kernel_choice import sample_row_numbers
 from mercer.base.kernel_comparison import ByKernel, RowComparison, block
-from mercer.base.validation import is_sparse
+from mercer.base.validation import compute_class_weight, is_sparse
 from mercer.kernels import Gram, Kernel, Linear, PositiveDefinite, check_matrix, check_positive_definite
 from mercer.kernels.inputs import count, take
 from mercer.optim.span.kernel_rows import KernelMatrixRows, KernelRows, SharedRows

@@ -67,6 +67,8 @@ def pairs_with_signs(n_classes: int) -> tuple[Array, Array]:
 def vote(decisions: Array, n_classes: int) -> Array:
     """Return the class with most votes, the first of several; a decision of 0 is a vote for the second class."""
     first = decisions > 0
+    if n_classes == 2:
+        return np.asarray(np.where(first[:, 0], 0, 1))
     own, signs = pairs_with_signs(n_classes)
     votes = [np.count_nonzero(first[:, own[k]] == (signs[k] > 0), axis=1) for k in range(n_classes)]
     return np.asarray(np.argmax(votes, axis=0))

@@ -22,7 +22,7 @@ from mercer.base import traits
 from mercer.base.agreement import check_same_class, check_same_parameters
 from mercer.base.fitted_fields import FITTED_TEXT
 from mercer.base.sources import fits_sources, is_source, maps_sources
-from mercer.base.validation import restore_on_failure
+from mercer.base.validation import restore_on_failure, validate_params
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.text import _compiled as compiled
@@ -343,7 +343,7 @@ class CountVectorizer(TextVectorizer, BaseEstimator):
 
     def _prepare_fit(self, raw_documents: Any) -> None:
         """Check parameters and documents, warn of unused parameters, and store a given vocabulary."""
-        self._validate_params()
+        validate_params(self)
         self._check_documents(raw_documents)
         self._check_ngram_range()
         self._warn_for_unused_parameters()

@@ -180,7 +180,7 @@ def _known_terms(vectorizer: Any) -> compiled.KnownTerms | None:
 
 def _is_short(documents: Any) -> bool:
     """Return whether documents are strings so short that counting in Python is faster than calling the scanner."""
-    if not isinstance(documents, list | tuple) or len(documents) > 4:
+    if not isinstance(documents, list | tuple | np.ndarray) or len(documents) > 4:
         return False
     return all(isinstance(document, str) for document in documents) and sum(map(len, documents)) <= MAX_SHORT_CHARACTERS
 

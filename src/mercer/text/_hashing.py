@@ -13,7 +13,7 @@ from mercer._stored import stored, whole
 from mercer.base import traits
 from mercer.base.fitted_fields import FITTED
 from mercer.base.sources import fits_sources, maps_sources
-from mercer.base.validation import restore_on_failure
+from mercer.base.validation import restore_on_failure, validate_params
 from mercer.data.sources.base import Source
 from mercer.text import _counting as counting
 from mercer.text._csr import as_configured
@@ -138,7 +138,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
             The vectorizer itself.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             self._check_documents(X)
             self._warn_for_unused_parameters()
             self._check_ngram_range()
@@ -163,7 +163,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
         self : object
             The vectorizer itself.
         """
-        self._validate_params()
+        validate_params(self)
         self.plan_ = counting.make_plan(self)
         return self
 

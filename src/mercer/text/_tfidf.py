@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._sparse import _align_api_if_sparse
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, EmptyDataError, MergeError, WeightingError
 from mercer._stored import ANYTHING, floats, mapping, part_of, real, stored
@@ -25,7 +24,7 @@ from mercer._warn import warn
 from mercer.base import traits
 from mercer.base.fitted_fields import FITTED, FITTED_TEXT
 from mercer.base.sources import fits_sources, is_source, maps_sources
-from mercer.base.validation import Plan, check_rows, is_sparse, restore_on_failure
+from mercer.base.validation import Plan, check_is_fitted, check_rows, is_sparse, restore_on_failure, validate_params
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
@@ -148,7 +147,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             The fitted transformer.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             X = self._checked(X, reset=True)
             self._set_weights(self._compute_totals(X, y, all_classes=True), float_type(X.dtype))
         return self
@@ -169,7 +168,7 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             The transformer itself.
         """
         with restore_on_failure(self):
-            self._validate_params()
+            validate_params(self)
             before = vars(self).get("_totals")
             X = self._checked(X, reset=before is None)
             totals = self._compute_totals(X, y, all_classes=False)
