@@ -249,7 +249,7 @@ class _PassTasks:
         except KilledWorker as error:
             raise EngineError(
                 f"A part of {self._pass.source.described} was given up after {error.allowed_failures + 1} workers "
-                "died of it, usually for lack of memory: give each more memory, or fewer threads."
+                "had died, usually for lack of memory: give each more memory, or fewer threads."
             ) from error
         except CancelledError as error:
             raise EngineError(f"The Dask cluster has given up a pass before its end: {error}") from error
