@@ -29,11 +29,11 @@ def interrupted_at(call: int, function: Callable[Given, Returned]) -> Callable[G
     return interrupted
 
 
-def stop_at(step: int) -> Callable[..., None]:
-    """Progress that is watched by someone who presses Ctrl-C at this step."""
+def stop_at(iteration: int) -> Callable[[Any], None]:
+    """Callback of a user who presses Ctrl-C at this iteration."""
 
-    def stop(number: int, *_: float) -> None:
-        if number >= step:
+    def stop(step: Any) -> None:
+        if step.iteration >= iteration:
             raise KeyboardInterrupt
 
     return stop

@@ -325,10 +325,10 @@ def test_an_interrupted_fit_keeps_the_best_widths(model: Any, monkeypatch: pytes
 
     monkeypatch.setattr(kernel_regression, "compute_left_out_error", interrupted)
     stopped = model()
-    with pytest.raises(FitInterrupted, match="best widths") as interruption:
+    with pytest.raises(FitInterrupted, match="kept") as interruption:
         stopped.fit(X, y)
     assert not stopped.certificate_.holds
-    assert interruption.value.solution.value is stopped.bandwidth_choice_
+    assert interruption.value.solution.coef is stopped.bandwidth_choice_
     assert stopped.bandwidth_choice_.error == min(errors)
     fixed = model(bandwidth=stopped.bandwidth_).fit(X, y)
     assert_array_equal(stopped.predict(X), fixed.predict(X))

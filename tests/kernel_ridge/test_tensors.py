@@ -177,7 +177,7 @@ def test_an_exact_model_of_too_many_rows_is_rejected():
 
 
 def test_ctrl_c_keeps_the_best_iterate(monkeypatch):
-    monkeypatch.setattr(mapped_newton.MappedNewtonDescent, "_advance", interrupt)
+    monkeypatch.setattr(mapped_newton.MappedNewtonDescent, "advance", interrupt)
     model = GLM("bernoulli", penalty="l2", kernel="rbf")
     with pytest.raises(KeyboardInterrupt):
         model.fit(torch.as_tensor(X), Y["bernoulli"])
@@ -202,8 +202,8 @@ def test_exact_ridge_of_float32_has_the_digits_that_a_small_penalty_needs(alpha)
     solution = tensor_ridge.kernel_ridge(kernel, T, target, None, strength, max_factored_rows=0, double=False)
     exact = KernelRidge(alpha, kernel=kernel).fit(X[:, :2], Y["gaussian"])
     assert solution.certificate.holds
-    assert ("float64" in solution.value.path) is (alpha < 1e-3)
-    function = KernelFunction(kernel, T.numpy(), solution.value.coefficients, np.zeros(1))
+    assert ("float64" in solution.coef.path) is (alpha < 1e-3)
+    function = KernelFunction(kernel, T.numpy(), solution.coef.coefficients, np.zeros(1))
     close(function.values(T, double=False)[:, 0], exact.predict(X[:, :2]), 5e-4)
 
 

@@ -247,10 +247,10 @@ def test_newton_and_conjugate_gradients_need_fewer_steps(noisy: Any) -> None:
         problem = Problem(Observations(plain, target), response, Strengths.none(6))
         descent = gradient.solve(problem, np.zeros(6), tolerance=1e-8, most_steps=100_000)
         leaps = newton.solve(problem, np.zeros(6), tolerance=1e-8)
-        assert_allclose(descent.value, leaps.value, atol=1e-6)
-        assert len(leaps.trace) <= 10
-        assert len(descent.trace) > 50
+        assert_allclose(descent.coef, leaps.coef, atol=1e-6)
+        assert len(leaps.history.objective) <= 10
+        assert len(descent.history.objective) > 50
     x = with_ones(X)
     squares = conjugate_gradient(lambda v: x.T @ (x @ v), x.T @ (2.0 * y - 1), tolerance=1e-10)
     assert squares.certificate.holds
-    assert len(squares.trace) - 1 <= 7  # as many as there are weights, but for rounding
+    assert len(squares.history.objective) - 1 <= 7  # as many as there are weights, but for rounding

@@ -89,8 +89,8 @@ def test_a_reference_class_has_the_differences_of_the_symmetric_fit(reference: i
     X, y = rows(4)
     design = DenseMatrix.of(X)
     data, free = Observations(design, y.astype(np.int32)), Strengths.none(4)
-    symmetric = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(4), free)).value
-    differences = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(4, reference), free)).value
+    symmetric = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(4), free)).coef
+    differences = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(4, reference), free)).coef
     np.testing.assert_allclose(symmetric.sum(axis=1), 0, atol=1e-10)
     expected = np.delete(symmetric - symmetric[:, [reference]], reference, axis=1)
     np.testing.assert_allclose(differences, expected, atol=1e-7)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mercer.linear_model._learning_history import History, HistoryLog
+from mercer.linear_model._learning_history import HistoryLog, LearningHistory
 
 
-def written(passes: int = 3, units: int = 1, *, most_weights: int = 1000) -> History:
+def written(passes: int = 3, units: int = 1, *, most_weights: int = 1000) -> LearningHistory:
     log = HistoryLog(most_weights)
     for t in range(passes):
         log.note(loss=1.0 / (t + 1), error=0.5 / (t + 1), mistakes=float(passes - t), rate=0.1)
@@ -72,9 +72,9 @@ def test_it_describes_itself() -> None:
 
 
 def test_parts_of_one_pass_are_one_pass() -> None:
-    first = History(*np.array([[0.7], [0.5], [2.0], [1.0]]), None, None)
-    second = History(*np.array([[0.1], [0.1], [1.0], [0.5]]), np.ones((1, 1, 2)), np.zeros((1, 1)))
-    whole = History.of_parts([(1.0, first), (3.0, second)])
+    first = LearningHistory(*np.array([[0.7], [0.5], [2.0], [1.0]]), None, None)
+    second = LearningHistory(*np.array([[0.1], [0.1], [1.0], [0.5]]), np.ones((1, 1, 2)), np.zeros((1, 1)))
+    whole = LearningHistory.of_parts([(1.0, first), (3.0, second)])
     assert len(whole) == 1
     np.testing.assert_allclose([whole.loss[0], whole.error[0], whole.mistakes[0], whole.rate[0]], [0.25, 0.2, 3.0, 1.0])
     assert whole.coefficients is second.coefficients

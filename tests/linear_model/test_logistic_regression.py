@@ -331,7 +331,7 @@ def test_too_few_steps_warn_with_the_remedy() -> None:
 def test_an_interruption_keeps_the_best_coefficients(classes: int, monkeypatch: Any) -> None:
     X, y = rows(classes)
     full = LogisticRegression().fit(X, y)
-    watch = nullcontext(SimpleNamespace(progress=stop_at(2)))
+    watch = nullcontext(SimpleNamespace(callback=stop_at(2)))
     monkeypatch.setattr("mercer.linear_model._logistic.watch_fit", lambda *_, **__: watch)
     model = LogisticRegression()
     with pytest.raises(FitInterrupted) as stopped:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mercer import GLM
-from mercer._errors import FitInterrupted, NonFiniteError, UnsuitableSolverError
+from mercer._errors import NonFiniteError, UnsuitableSolverError
 from mercer.families import IDENTITY, L1, L2, LOG, Gaussian, Poisson, SoftmaxResponse
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
@@ -79,11 +79,11 @@ def test_an_unsuitable_solver_is_rejected(made: Any, solver: str) -> None:
 @pytest.mark.parametrize("made", [problem(COUNTS), problem(LEAST_SQUARES, L2(1.0)), classes()])
 def test_the_solvers_agree(made: Any) -> None:
     by_newton, by_lbfgs = (
-        choose(made, name).solve(made, tolerance=1e-9, most_steps=1000).value for name in ("newton", "lbfgs")
+        choose(made, name).solve(made, tolerance=1e-9, most_steps=1000).coef for name in ("newton", "lbfgs")
     )
     np.testing.assert_allclose(by_newton, by_lbfgs, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(
-        choose(made).solve(made, tolerance=1e-9, most_steps=1000).value, by_newton, rtol=1e-6, atol=1e-8
+        choose(made).solve(made, tolerance=1e-9, most_steps=1000).coef, by_newton, rtol=1e-6, atol=1e-8
     )
 
 
@@ -91,13 +91,13 @@ def test_the_solvers_agree(made: Any) -> None:
 @pytest.mark.parametrize("name", ["newton", "newton-cg", "lbfgs", "gradient", "online"])
 def test_every_solver_has_a_name_and_a_certificate(made: Any, name: str) -> None:
     tolerance = 0.1 if name == "online" else 1e-7
-    best = choose(made).solve(made, tolerance=1e-9, most_steps=1000).value
+    best = choose(made).solve(made, tolerance=1e-9, most_steps=1000).coef
     solution = choose(made, name).solve(made, tolerance=tolerance, most_steps=3000)
     assert solution.certificate.holds
     assert solution.certificate.tolerance == tolerance
-    assert solution.value.shape == best.shape
+    assert solution.coef.shape == best.shape
     # the largest standard error here is below ½
-    np.testing.assert_allclose(solution.value, best, atol=tolerance)
+    np.testing.assert_allclose(solution.coef, best, atol=tolerance)
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVER_PURPOSES if name not in ("direct", "proximal")])
@@ -127,15 +127,15 @@ def test_classes_with_an_absolute_penalty_are_solved_by_the_lasso_of_classes() -
     chosen, direct = (
         solve(problem, tolerance=1e-6, most_steps=100) for solve in (choose(problem).solve, softmax_lasso.solve)
     )
-    np.testing.assert_allclose(chosen.value, direct.value)
+    np.testing.assert_allclose(chosen.coef, direct.coef)
     assert chosen.certificate.holds
 
 
 def test_ctrl_c_leaves_a_column_for_each_class() -> None:
     problem = random_classes(l1=0.0, l2=np.ones(4))
-    with pytest.raises(FitInterrupted) as stopped:
-        choose(problem).solve(problem, tolerance=1e-6, most_steps=100, progress=stop_at(1))
-    assert stopped.value.solution.value.shape == (4, 3)
+    stopped = choose(problem).solve(problem, tolerance=1e-6, most_steps=100, callback=stop_at(1))
+    assert stopped.interrupted
+    assert stopped.coef.shape == (4, 3)
 
 
 def test_streamed_rows_have_their_own_proximal_solver() -> None:
@@ -149,5 +149,5 @@ def test_streamed_rows_have_their_own_proximal_solver() -> None:
     assert in_memory.certificate.holds
     assert on_source.certificate.holds
     np.testing.assert_allclose(
-        design.coordinates.to_user(in_memory.value)[0], found.design.coordinates.to_user(on_source.value)[0], atol=1e-7
+        design.coordinates.to_user(in_memory.coef)[0], found.design.coordinates.to_user(on_source.coef)[0], atol=1e-7
     )

@@ -53,7 +53,7 @@ def by_definition(X: Array, Y: Array, weight: Array | None, alpha: Array, interc
 def fit_of(X: Any, Y: Array, alpha: float = 0.0, weight: Array | None = None, **options: Any) -> LinearFit:
     solution = least_squares(observations_of(X, Y, weight), np.full(Y.shape[1], alpha), **options)
     assert solution.certificate.holds
-    fit: LinearFit = solution.value
+    fit: LinearFit = solution.coef
     return fit
 
 
@@ -70,8 +70,8 @@ def test_all_paths_have_the_same_solution(
     alpha = np.array([0.1, 3.0, 0.1])
     solution = least_squares(observations_of(wrap(X), Y, weight), alpha, intercept=intercept, stable=stable)
     w, level = by_definition(X, Y, weight, alpha, intercept)
-    np.testing.assert_allclose(solution.value.coefficients, w, rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(solution.value.intercept, level, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(solution.coef.coefficients, w, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(solution.coef.intercept, level, rtol=1e-8, atol=1e-9)
     assert solution.certificate.holds
     assert solution.certificate.kind == "closed form"
 
@@ -114,8 +114,8 @@ def test_blocks_and_threads_do_not_change_the_result() -> None:
     for stable in (False, True):
         one = fit_of(X, Y, stable=stable)
         with engine(threads=1):
-            several = least_squares(rows, alpha, stable=stable).value
-        threaded = least_squares(rows, alpha, stable=stable).value
+            several = least_squares(rows, alpha, stable=stable).coef
+        threaded = least_squares(rows, alpha, stable=stable).coef
         assert (several.coefficients == threaded.coefficients).all()
         np.testing.assert_allclose(one.coefficients, several.coefficients, atol=1e-10 * np.abs(one.coefficients).max())
 
@@ -243,8 +243,8 @@ def test_ten_digits_of_nearly_dependent_columns(distance: float, weighted: bool)
     solution = solve_normal_equations(observations_of(X, y[:, None], weight), np.zeros(1), intercept=True)
     assert solution is not None
     exact = by_fractions(np.column_stack([np.ones(40), X]), y, np.ones(40) if weight is None else weight)
-    np.testing.assert_allclose(solution.value.coefficients[:, 0], exact[1:], rtol=1e-10)
-    np.testing.assert_allclose(solution.value.intercept, exact[0], rtol=1e-10)
+    np.testing.assert_allclose(solution.coef.coefficients[:, 0], exact[1:], rtol=1e-10)
+    np.testing.assert_allclose(solution.coef.intercept, exact[0], rtol=1e-10)
 
 
 def by_fractions(A: Array, y: Array, weight: Array) -> Array:
@@ -279,8 +279,8 @@ def test_both_tall_paths_agree(weight: Array | None) -> None:
         cheap = solve_normal_equations(rows, alpha, intercept=intercept)
         stable = solve_by_triangle(rows, alpha, intercept=intercept)
         assert cheap is not None
-        np.testing.assert_allclose(cheap.value.coefficients, stable.value.coefficients, rtol=1e-10)
-        for root in (cheap.value.root, stable.value.root):
+        np.testing.assert_allclose(cheap.coef.coefficients, stable.coef.coefficients, rtol=1e-10)
+        for root in (cheap.coef.root, stable.coef.root):
             A = X - np.average(X, axis=0, weights=weight) if intercept else X
             np.testing.assert_allclose(root.T @ root, A.T @ (A if weight is None else weight[:, None] * A), rtol=1e-9)
 
@@ -293,8 +293,8 @@ def test_both_wide_paths_agree() -> None:
         dual = solve_by_kernel(wide, alpha)
         assert dual is not None
         np.testing.assert_allclose(
-            dual.value.coefficients,
-            solve_by_singular_values(wide, alpha, 1e-16).value.coefficients,
+            dual.coef.coefficients,
+            solve_by_singular_values(wide, alpha, 1e-16).coef.coefficients,
             rtol=1e-7,
             atol=1e-9,
         )

@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from mercer._errors import FitInterrupted
 from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
 from mercer.families.penalties import L2
 from mercer.optim import gradient, newton
@@ -26,8 +25,8 @@ def test_the_minimum_agrees_with_newton(family: Any, link: Any, penalty: Any) ->
     task = independent(family, link, penalty)
     solution = gradient.solve(task)
     assert solution.certificate.holds
-    assert_allclose(solution.value, newton.solve(task).value, atol=1e-6)
-    assert (np.diff(solution.trace) <= 1e-12 * np.abs(solution.trace[0])).all()
+    assert_allclose(solution.coef, newton.solve(task).coef, atol=1e-6)
+    assert (np.diff(solution.history.objective) <= 1e-12 * np.abs(solution.history.objective[0])).all()
 
 
 def test_steps_agree_with_the_lecture() -> None:
@@ -41,8 +40,8 @@ def test_steps_agree_with_the_lecture() -> None:
     for t in range(3):
         w = w + 0.1 / (1 + 0.5 * t) * x.T @ (weight * (y - 1 / (1 + np.exp(-(x @ w + offset)))))
     solution = gradient.solve(task, np.zeros(4), rate=0.1, decay=0.5, most_steps=3, tolerance=0.0)
-    assert_allclose(solution.value, w, rtol=1e-12)
-    assert len(solution.trace) == 4
+    assert_allclose(solution.coef, w, rtol=1e-12)
+    assert len(solution.history.objective) == 4
 
 
 def test_a_rate_above_the_limit_diverges_and_one_below_does_not() -> None:
@@ -53,14 +52,14 @@ def test_a_rate_above_the_limit_diverges_and_one_below_does_not() -> None:
     above = gradient.solve(task, np.zeros(4), rate=1.02 * limit, most_steps=2000)
     assert below.certificate.holds
     assert not above.certificate.holds
-    assert above.trace[-1] > above.trace[0]
+    assert above.history.objective[-1] > above.history.objective[0]
 
 
 def test_an_interruption_keeps_the_present_coefficients() -> None:
-    with pytest.raises(FitInterrupted) as stopped:
-        gradient.solve(independent(Bernoulli(), LOGIT), progress=stop_at(3))
-    assert len(stopped.value.solution.trace) == 4
-    assert not stopped.value.solution.certificate.holds
+    stopped = gradient.solve(independent(Bernoulli(), LOGIT), callback=stop_at(3))
+    assert stopped.interrupted
+    assert len(stopped.history.objective) == 4
+    assert not stopped.certificate.holds
 
 
 # One look of units at all rows.
@@ -122,7 +121,7 @@ def test_the_gradient_vanishes_at_the_least_squares_fit() -> None:
 def test_a_rate_that_overflows_stops_at_the_last_finite_coefficients() -> None:
     solution = gradient.solve(independent(Poisson(), LOG), rate=1e6, most_steps=50)
     assert not solution.certificate.holds
-    assert np.isfinite(solution.value).all()
+    assert np.isfinite(solution.coef).all()
 
 
 def test_without_an_intercept_gradients_are_compared_with_columns_about_zero() -> None:
@@ -139,5 +138,5 @@ def test_data_that_are_not_finite_end_the_search_at_once() -> None:
     task = independent(Gaussian(), IDENTITY)
     task.observations.design.X[3, 1] = np.nan
     solution = gradient.solve(task)
-    assert len(solution.trace) == 1
+    assert len(solution.history.objective) == 1
     assert not solution.certificate.holds

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer._errors import FitInterrupted, NonFiniteError
+from mercer._errors import NonFiniteError
 from mercer.matrices import SparseMatrix, observations_of
 from mercer.optim import least_squares as iterative
 from mercer.optim.least_squares import least_squares, solve_by_conjugate_gradients
@@ -41,8 +41,8 @@ def test_the_solution_agrees_with_the_direct_one(
     found = solve_by_conjugate_gradients(rows, alpha, intercept=intercept, tolerance=1e-12, block_rows=17)
     exact = least_squares(rows, alpha, intercept=intercept)
     assert found.certificate.holds
-    np.testing.assert_allclose(found.value.coefficients, exact.value.coefficients, atol=1e-8)
-    np.testing.assert_allclose(found.value.intercept, exact.value.intercept, atol=1e-8)
+    np.testing.assert_allclose(found.coef.coefficients, exact.coef.coefficients, atol=1e-8)
+    np.testing.assert_allclose(found.coef.intercept, exact.coef.intercept, atol=1e-8)
 
 
 def test_rows_are_views_not_copies() -> None:
@@ -56,9 +56,9 @@ def test_an_interruption_keeps_coefficients_and_intercept(monkeypatch: pytest.Mo
     X, Y = draw(100, 20)
     products = iterative.CentredProducts
     monkeypatch.setattr(products, "gram_times", interrupted_at(3, products.gram_times))
-    with pytest.raises(FitInterrupted) as interruption:
-        solve_by_conjugate_gradients(observations_of(X, Y), np.ones(2), intercept=True, tolerance=1e-12)
-    fit = interruption.value.solution.value
+    interruption = solve_by_conjugate_gradients(observations_of(X, Y), np.ones(2), intercept=True, tolerance=1e-12)
+    assert interruption.interrupted
+    fit = interruption.coef
     assert fit.coefficients.shape == (20, 2)
     np.testing.assert_allclose(fit.intercept, Y.mean(axis=0) - X.mean(axis=0) @ fit.coefficients)
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer._errors import FitInterrupted
 from mercer.families import LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
 from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import _newton_cg as newton_cg
 from mercer.optim import lbfgs, newton
+from mercer.optim.descent import Step
 from mercer.optim.problem import Problem, Slope
 from mercer.optim.scaling import DiagonalScaling, WhiteningScaling, WoodburyScaling, choose_scaling, sampled_hessian
 from mercer.stats.quadratic import GRADIENT
@@ -28,10 +28,10 @@ def test_the_minimum_agrees_with_newton(response: str, kind: str, whitened: int)
     this = correlated(response, kind=kind)
     scaling = choose_scaling(this, this.start(), max_factorised=whitened)
     assert isinstance(scaling, WhiteningScaling if whitened else DiagonalScaling)
-    solution, exact = lbfgs.descend(this, this.start(), scaling), newton.solve(this, tolerance=1e-10)
+    solution, exact = lbfgs.solve_from(this, this.start(), scaling), newton.solve(this, tolerance=1e-10)
     assert solution.certificate.holds
-    np.testing.assert_allclose(solution.value, exact.value, atol=1e-7)
-    assert np.abs(this.at(solution.value, GRADIENT).gradient).max() < 1e-5
+    np.testing.assert_allclose(solution.coef, exact.coef, atol=1e-7)
+    assert np.abs(this.at(solution.coef, GRADIENT).gradient).max() < 1e-5
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -44,14 +44,14 @@ def test_with_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
     assert isinstance(choose_scaling(unpenalised, unpenalised.start()), WhiteningScaling)
     solution, exact = lbfgs.solve(few), newton.solve(few, tolerance=1e-10)
     assert solution.certificate.holds
-    np.testing.assert_allclose(solution.value, exact.value, atol=1e-7)
-    whitened = lbfgs.descend(few, few.start(), WhiteningScaling.of(sampled_hessian(few, few.start())))
-    assert len(whitened.trace) == len(solution.trace)
+    np.testing.assert_allclose(solution.coef, exact.coef, atol=1e-7)
+    whitened = lbfgs.solve_from(few, few.start(), WhiteningScaling.of(sampled_hessian(few, few.start())))
+    assert len(whitened.history.objective) == len(solution.history.objective)
     assert whitened.certificate.value == pytest.approx(solution.certificate.value, rel=0.1, abs=1e-12)
 
 
 def test_the_objective_never_rises() -> None:
-    trace = np.array(lbfgs.solve(correlated(), tolerance=1e-12).trace)
+    trace = np.array(lbfgs.solve(correlated(), tolerance=1e-12).history.objective)
     assert (np.diff(trace) <= 1e-13 * trace[0]).all()
 
 
@@ -60,19 +60,19 @@ def test_it_continues_when_the_objective_has_no_digits_left() -> None:
     this = correlated()
     solution = lbfgs.solve(this, tolerance=1e-12)
     assert solution.certificate.holds
-    np.testing.assert_allclose(solution.value, newton.solve(this, tolerance=1e-12).value, atol=1e-12)
+    np.testing.assert_allclose(solution.coef, newton.solve(this, tolerance=1e-12).coef, atol=1e-12)
 
 
 def test_a_start_near_the_optimum_saves_steps() -> None:
     this = correlated()
     first = lbfgs.solve(this)
-    assert len(lbfgs.solve(this, first.value).trace) == 1
-    assert len(lbfgs.solve(this, first.value + 1e-3).trace) < len(first.trace)
+    assert len(lbfgs.solve(this, first.coef).history.objective) == 1
+    assert len(lbfgs.solve(this, first.coef + 1e-3).history.objective) < len(first.history.objective)
 
 
 def test_the_certificate_of_too_few_steps_does_not_hold() -> None:
     solution = lbfgs.solve(correlated(), most_steps=2)
-    assert len(solution.trace) == 3
+    assert len(solution.history.objective) == 3
     assert not solution.certificate.holds
 
 
@@ -80,23 +80,22 @@ def test_an_objective_that_is_not_finite_ends_the_search_at_once() -> None:
     this = correlated()
     this.observations.design.X[3, 2] = np.nan
     solution = lbfgs.solve(this)
-    assert len(solution.trace) == 1
+    assert len(solution.history.objective) == 1
     assert not solution.certificate.holds
 
 
 def test_an_interruption_keeps_the_best_point() -> None:
     values: list[float] = []
 
-    def stop(number: int, value: float, length: float) -> None:
-        values.append(value)
-        if number == 3:
+    def stop(step: Step) -> None:
+        values.append(step.objective)
+        if step.iteration == 3:
             raise KeyboardInterrupt
 
-    with pytest.raises(FitInterrupted) as stopped:
-        lbfgs.solve(correlated(), progress=stop)
-    solution = stopped.value.solution
-    assert solution.trace[1:] == tuple(values)
-    assert correlated().at(solution.value, GRADIENT).value == pytest.approx(values[-1])
+    solution = lbfgs.solve(correlated(), callback=stop)
+    assert solution.interrupted
+    assert solution.history.objective.tolist() == values
+    assert correlated().at(solution.coef, GRADIENT).value == pytest.approx(values[-1])
     assert not solution.certificate.holds
 
 
@@ -121,9 +120,9 @@ class Valley:
 
 
 def test_it_descends_into_a_curved_valley() -> None:
-    solution = lbfgs.descend(Valley(), np.array([-1.2, 1.0]), WhiteningScaling.of(np.eye(2)), tolerance=1e-9)
+    solution = lbfgs.solve_from(Valley(), np.array([-1.2, 1.0]), WhiteningScaling.of(np.eye(2)), tolerance=1e-9)
     assert solution.certificate.holds
-    np.testing.assert_allclose(solution.value, [1, 1], atol=1e-8)
+    np.testing.assert_allclose(solution.coef, [1, 1], atol=1e-8)
 
 
 def test_separable_data_without_a_penalty_end_where_the_gradient_vanishes() -> None:
@@ -132,7 +131,7 @@ def test_separable_data_without_a_penalty_end_where_the_gradient_vanishes() -> N
     this = Problem(Observations(design, np.array([0.0, 0, 1, 1])), Response(Bernoulli(), LOGIT), Strengths.none(2))
     solution = lbfgs.solve(this, tolerance=1e-6)
     assert solution.certificate.holds
-    assert solution.trace[-1] < 1e-5
+    assert solution.history.objective[-1] < 1e-5
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 1e-3])
@@ -151,9 +150,9 @@ def test_the_certificate_measures_the_distance_from_the_end_of_the_search(
         y = (steepness * X[:, 0] + rng.logistic(size=n) > 0).astype(float)
         strengths = design.coordinates.strengths(L2(strength).strengths(p))
         this = Problem(Observations(design, y), Response(Bernoulli(), LOGIT), strengths)
-        lowest = newton.solve(this, tolerance=1e-12, most_steps=500).trace[-1]
+        lowest = newton.solve(this, tolerance=1e-12, most_steps=500).history.objective[-1]
         found = solve(this, tolerance=tolerance)
-        distance = np.sqrt(2 * max(0.0, found.trace[-1] - lowest)) / this.unit(lowest)
+        distance = np.sqrt(2 * max(0.0, found.history.objective[-1] - lowest)) / this.unit(lowest)
         assert found.certificate.holds
         assert distance <= 2 * found.certificate.value
 
@@ -166,5 +165,5 @@ def test_streamed_rows_start_at_the_fit_of_a_sample() -> None:
     this = Problem(found, Response(Poisson(), LOG), found.design.coordinates.strengths(L2(1.0).strengths(4)))
     solution, from_nothing = lbfgs.solve(this, tolerance=1e-8), lbfgs.solve(this, this.start(), tolerance=1e-8)
     assert solution.certificate.holds
-    assert solution.trace[0] < from_nothing.trace[0]
-    np.testing.assert_allclose(solution.value, from_nothing.value, atol=1e-7)
+    assert solution.history.objective[0] < from_nothing.history.objective[0]
+    np.testing.assert_allclose(solution.coef, from_nothing.coef, atol=1e-7)

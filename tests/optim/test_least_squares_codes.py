@@ -68,8 +68,8 @@ def test_rows_of_weight_zero_may_hold_anything() -> None:
     Y = targets(X)
     X.parts[0].X[weight == 0] = np.nan
     kept = Encoded.of(X.parts)[weight > 0]
-    ours = least_squares(observations_of(X, Y, weight), np.full(2, 1.0)).value
-    alone = least_squares(observations_of(kept, Y[weight > 0], weight[weight > 0]), np.full(2, 1.0)).value
+    ours = least_squares(observations_of(X, Y, weight), np.full(2, 1.0)).coef
+    alone = least_squares(observations_of(kept, Y[weight > 0], weight[weight > 0]), np.full(2, 1.0)).coef
     assert_allclose(ours.coefficients, alone.coefficients, rtol=1e-12)
 
 
@@ -84,8 +84,8 @@ def test_the_solution_agrees_with_one_hot_columns(case: dict[str, Any], intercep
         for rows in (observations_of(X, Y), observations_of(X.toarray(), Y))
     )
     assert ours.certificate.holds
-    assert_allclose(ours.value.coefficients, dense.value.coefficients, rtol=1e-8, atol=1e-9)
-    assert alpha or ours.value.rank == dense.value.rank
+    assert_allclose(ours.coef.coefficients, dense.coef.coefficients, rtol=1e-8, atol=1e-9)
+    assert alpha or ours.coef.rank == dense.coef.rank
 
 
 def test_sums_that_need_all_digits_are_computed_row_by_row() -> None:
@@ -93,7 +93,7 @@ def test_sums_that_need_all_digits_are_computed_row_by_row() -> None:
     rows = observations_of(X, targets(X))
     assert rows.design.is_sparse
     assert not rows.design.has_exact_gradients
-    path = least_squares(rows, np.zeros(2), intercept=False).value.path
+    path = least_squares(rows, np.zeros(2), intercept=False).coef.path
     assert path == "QR factorisation by blocks (TSQR), refined with gradients of twice the digits"
 
 
@@ -107,7 +107,7 @@ def test_codes_are_not_decoded_if_normal_equations_suffice(monkeypatch: pytest.M
     rows = observations_of(X, targets(X))
     for alpha in (1.0, 1e-3):
         assert least_squares(rows, np.full(2, alpha)).certificate.holds
-    path = least_squares(rows, np.full(2, 1e-3)).value.path
+    path = least_squares(rows, np.full(2, 1e-3)).coef.path
     assert path == "normal equations by Cholesky, refined with gradients of codes as they are"
     assert solve_by_conjugate_gradients(rows, np.full(2, 1.0), intercept=True, tolerance=1e-8).certificate.holds
 
@@ -118,7 +118,7 @@ def test_conjugate_gradients_accept_codes(alpha: float, weighted: bool) -> None:
     X = encoded()
     Y, weight = targets(X), weights(len(X)) if weighted else None
     ours, other = (
-        solve_by_conjugate_gradients(rows, np.full(2, alpha), intercept=True, tolerance=1e-13).value
+        solve_by_conjugate_gradients(rows, np.full(2, alpha), intercept=True, tolerance=1e-13).coef
         for rows in (observations_of(X, Y, weight), observations_of(X.tocsr(), Y, weight))
     )
     assert_allclose(ours.coefficients, other.coefficients, rtol=1e-9, atol=1e-9)

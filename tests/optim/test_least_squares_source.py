@@ -76,7 +76,7 @@ def test_some_of_the_targets_are_selected() -> None:
 
 def test_the_solution_agrees_with_rows_in_memory() -> None:
     alpha = np.array([0.0, 1.0, 2.0])
-    mine, theirs = least_squares(streamed(), alpha).value, least_squares(observations_of(X, Y, W), alpha).value
+    mine, theirs = least_squares(streamed(), alpha).coef, least_squares(observations_of(X, Y, W), alpha).coef
     np.testing.assert_allclose(mine.coefficients, theirs.coefficients, rtol=1e-10)
     np.testing.assert_allclose(mine.intercept, theirs.intercept, rtol=1e-8, atol=1e-8)
 

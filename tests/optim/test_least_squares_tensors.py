@@ -50,10 +50,10 @@ def test_the_fit_agrees_with_the_array(alpha, case):
     X = X.astype(np.float32) if case == "single" else X
     mine = least_squares(observations_of(torch.as_tensor(X), Y), np.full(2, alpha))
     theirs = least_squares(observations_of(X, Y), np.full(2, alpha))
-    np.testing.assert_allclose(mine.value.coefficients, theirs.value.coefficients, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(mine.coef.coefficients, theirs.coef.coefficients, rtol=1e-7, atol=1e-9)
     assert mine.certificate.holds
-    assert mine.value.path == theirs.value.path
-    assert (mine.value.rank, mine.value.collinear) == (theirs.value.rank, theirs.value.collinear)
+    assert mine.coef.path == theirs.coef.path
+    assert (mine.coef.rank, mine.coef.collinear) == (theirs.coef.rank, theirs.coef.collinear)
 
 
 def test_few_rows_are_solved_in_main_memory():
@@ -79,5 +79,5 @@ def test_a_problem_of_tensors_has_the_closed_form_of_arrays(weighted):
             (DenseMatrix.of(X), [y, weight]),
         )
     )
-    np.testing.assert_allclose(mine.value, theirs.value, rtol=1e-9)
+    np.testing.assert_allclose(mine.coef, theirs.coef, rtol=1e-9)
     assert mine.fit.path == theirs.fit.path

@@ -38,7 +38,7 @@ def left_out(rows: Observations, alpha: float, intercept: bool) -> Array:
         rest = np.arange(len(rows)) != i
         others = rows.take(np.flatnonzero(rest))
         others = observations_of(others.design, others.y, others.weight)
-        fit = least_squares(others, np.full(2, alpha), intercept=intercept).value
+        fit = least_squares(others, np.full(2, alpha), intercept=intercept).coef
         errors[i] = rows.y[i] - rows.design.data[[i]] @ fit.coefficients - fit.intercept
     return errors
 

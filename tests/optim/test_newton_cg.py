@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer._errors import FitInterrupted
 from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
 from mercer.families.penalties import L2
 from mercer.families.response import Response
@@ -50,15 +49,15 @@ def test_the_minimum_agrees_with_newton(name: str, strength: float, design: Any)
     this = problem(name, strength=strength, design=design)
     solution = newton_cg.solve(this)
     assert solution.certificate.holds
-    np.testing.assert_allclose(solution.value, newton.solve(this, tolerance=1e-10).value, rtol=1e-6, atol=1e-8)
-    assert (np.diff(solution.trace) <= 1e-12 * abs(solution.trace[0])).all()
+    np.testing.assert_allclose(solution.coef, newton.solve(this, tolerance=1e-10).coef, rtol=1e-6, atol=1e-8)
+    assert (np.diff(solution.history.objective) <= 1e-12 * abs(solution.history.objective[0])).all()
 
 
 def test_no_initial_hessian_is_needed() -> None:
     """For many columns only means and spreads are computed beforehand."""
     this = problem()
-    found = newton_cg.descend(this, this.start(), choose_scaling(this, this.start(), max_factorised=0))
-    np.testing.assert_allclose(found.value, newton.solve(this).value, rtol=1e-6)
+    found = newton_cg.solve_from(this, this.start(), choose_scaling(this, this.start(), max_factorised=0))
+    np.testing.assert_allclose(found.coef, newton.solve(this).coef, rtol=1e-6)
 
 
 def test_products_agree_with_the_hessian() -> None:
@@ -70,18 +69,18 @@ def test_products_agree_with_the_hessian() -> None:
 def test_the_distance_is_measured_by_the_hessian() -> None:
     this = problem("bernoulli")
     solution = newton_cg.solve(this, most_steps=2, tolerance=1e-12)
-    optimum = this.at(solution.value)
+    optimum = this.at(solution.coef)
     distance = np.sqrt(optimum.gradient @ np.linalg.solve(optimum.hessian, optimum.gradient))
     assert solution.certificate.value * this.unit(optimum.value) == pytest.approx(distance, rel=0.1)
     assert not solution.certificate.holds
-    assert len(solution.trace) == 3
+    assert len(solution.history.objective) == 3
 
 
 def test_collinear_columns_have_one_of_their_solutions() -> None:
     this = problem(design=lambda X: DenseMatrix.of(np.column_stack([X, X[:, 0] - X[:, 1]])))
     solution = newton_cg.solve(this)
     assert solution.certificate.holds
-    assert solution.trace[-1] == pytest.approx(newton.solve(this).trace[-1], rel=1e-12)
+    assert solution.history.objective[-1] == pytest.approx(newton.solve(this).history.objective[-1], rel=1e-12)
 
 
 def test_data_that_are_not_finite_end_the_search_at_once() -> None:
@@ -89,11 +88,11 @@ def test_data_that_are_not_finite_end_the_search_at_once() -> None:
     this.observations.y[3] = np.nan
     solution = newton_cg.solve(this)
     assert not solution.certificate.holds
-    assert len(solution.trace) == 1
+    assert len(solution.history.objective) == 1
 
 
 def test_an_interrupted_search_keeps_the_best_point() -> None:
-    with pytest.raises(FitInterrupted) as stopped:
-        newton_cg.solve(problem(), progress=stop_at(2))
-    assert not stopped.value.solution.certificate.holds
-    assert len(stopped.value.solution.trace) == 3
+    stopped = newton_cg.solve(problem(), callback=stop_at(2))
+    assert stopped.interrupted
+    assert not stopped.certificate.holds
+    assert len(stopped.history.objective) == 3

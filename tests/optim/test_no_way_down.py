@@ -30,4 +30,4 @@ def test_a_gradient_that_leads_uphill_is_not_followed(solve: Callable[..., Any])
     problem = Uphill(Observations(design, y), Response(Bernoulli(), LOGIT), Strengths.none(design.n_columns))
     found = solve(problem)
     assert not found.certificate.holds
-    assert problem.at(found.value).value <= problem.at(problem.start()).value * (1 + 1e-9)
+    assert problem.at(found.coef).value <= problem.at(problem.start()).value * (1 + 1e-9)

@@ -38,7 +38,7 @@ def test_the_solution_of_the_rows_agrees(shape: tuple[int, int], alpha: float, i
     for k in range(2):
         target = np.append(root[:, 0] * B[:, k], np.zeros(A.shape[1]))
         w, shortest = nnls(stacked, target)
-        found = solution.value.coefficients[:, k]
+        found = solution.coef.coefficients[:, k]
         assert (found >= 0).all()
         np.testing.assert_allclose(np.linalg.norm(stacked @ found - target), shortest, rtol=1e-8, atol=1e-10)
         if alpha or shape[0] > shape[1]:  # else there are many solutions
@@ -48,8 +48,8 @@ def test_the_solution_of_the_rows_agrees(shape: tuple[int, int], alpha: float, i
 def test_the_constraint_does_not_change_positive_coefficients() -> None:
     X, _ = draw(50, 4)
     Y = X @ np.array([[1.0], [2.0], [3.0], [4.0]]) + 1
-    free = least_squares(observations_of(X, Y), np.zeros(1)).value
-    bound = nonnegative_least_squares(observations_of(X, Y), np.zeros(1), intercept=True).value
+    free = least_squares(observations_of(X, Y), np.zeros(1)).coef
+    bound = nonnegative_least_squares(observations_of(X, Y), np.zeros(1), intercept=True).coef
     np.testing.assert_allclose(bound.coefficients, free.coefficients, rtol=1e-10)
     np.testing.assert_allclose(bound.intercept, free.intercept, rtol=1e-10)
 
@@ -57,8 +57,8 @@ def test_the_constraint_does_not_change_positive_coefficients() -> None:
 def test_units_do_not_matter() -> None:
     X, Y = draw(50, 4)
     units = 10.0 ** np.array([100, -100, 6, 0])
-    plain = nonnegative_least_squares(observations_of(X, Y), np.zeros(2), intercept=True).value
-    scaled = nonnegative_least_squares(observations_of(X * units, Y), np.zeros(2), intercept=True).value
+    plain = nonnegative_least_squares(observations_of(X, Y), np.zeros(2), intercept=True).coef
+    scaled = nonnegative_least_squares(observations_of(X * units, Y), np.zeros(2), intercept=True).coef
     np.testing.assert_allclose(scaled.coefficients * units[:, None], plain.coefficients, atol=1e-10)
 
 
@@ -66,8 +66,8 @@ def test_the_certificate_of_too_few_steps_does_not_hold() -> None:
     X, Y = draw(300, 40)
     solution = nonnegative_least_squares(observations_of(X, Y), np.zeros(2), intercept=True, most_steps=1)
     assert not solution.certificate.holds
-    assert solution.value.path.endswith("L-BFGS-B")
-    assert (solution.value.coefficients >= 0).all()
+    assert solution.coef.path.endswith("L-BFGS-B")
+    assert (solution.coef.coefficients >= 0).all()
 
 
 @pytest.mark.parametrize("shape", [(20, 3), (3, 20)], ids=str)
@@ -84,14 +84,14 @@ def test_columns_below_rounding_do_not_matter(alpha: float) -> None:
     X = np.column_stack([np.full(4, 5e-324), np.arange(4.0)])
     solution = nonnegative_least_squares(observations_of(X, X[:, 1:]), np.full(1, alpha), intercept=False)
     assert solution.certificate.holds
-    np.testing.assert_allclose(solution.value.coefficients[:, 0], [0.0, 14 / (14 + alpha)], rtol=1e-12)
+    np.testing.assert_allclose(solution.coef.coefficients[:, 0], [0.0, 14 / (14 + alpha)], rtol=1e-12)
 
 
 def test_targets_whose_squares_overflow() -> None:
     X = np.arange(4.0)[:, None]
     solution = nonnegative_least_squares(observations_of(X, 1e200 * X), np.zeros(1), intercept=False)
     assert solution.certificate.holds
-    np.testing.assert_allclose(solution.value.coefficients, 1e200, rtol=1e-12)
+    np.testing.assert_allclose(solution.coef.coefficients, 1e200, rtol=1e-12)
 
 
 def test_the_largest_numbers_are_rejected() -> None:

@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from mercer._errors import FitInterrupted
 from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
@@ -111,10 +110,10 @@ def test_the_certificate_bounds_the_distance_to_the_optimum(family: Any, link: A
     task = independent(family, link, penalty)
     solution, best = stochastic.solve(task, tolerance=0.2), newton.solve(task)
     assert solution.certificate.holds
-    away = solution.value - best.value
-    distance = np.sqrt(away @ task.at(best.value).hessian @ away) / task.unit(best.trace[-1])
+    away = solution.coef - best.coef
+    distance = np.sqrt(away @ task.at(best.coef).hessian @ away) / task.unit(best.history.objective[-1])
     assert distance <= 0.25
-    assert solution.trace[-1] < solution.trace[0]
+    assert solution.history.objective[-1] < solution.history.objective[0]
 
 
 def test_steps_after_one_row_agree_with_the_lecture() -> None:
@@ -129,7 +128,7 @@ def test_steps_after_one_row_agree_with_the_lecture() -> None:
         w = w + 0.1 * weight[i] * (y[i] - 1 / (1 + np.exp(-(x[i] @ w + offset[i])))) * x[i]
         path.append(w)
     solution = stochastic.solve(task, np.zeros(4), rate=0.1, decay=0.0, random_state=None, most_steps=1)
-    assert_allclose(solution.value, np.mean(path, axis=0))
+    assert_allclose(solution.coef, np.mean(path, axis=0))
 
 
 def test_default_rates_that_are_far_too_large_are_halved() -> None:
@@ -140,13 +139,13 @@ def test_default_rates_that_are_far_too_large_are_halved() -> None:
         Observations(design, X[:, 0] + rng.normal(size=300)), Response(Gaussian(), IDENTITY), Strengths.none(3)
     )
     solution = stochastic.solve(task, most_steps=40)
-    assert np.isfinite(solution.value).all()
-    assert min(solution.trace) < solution.trace[0]
+    assert np.isfinite(solution.coef).all()
+    assert min(solution.history.objective) < solution.history.objective[0]
 
 
 def test_stopping_early_and_interrupting_keep_the_coefficients() -> None:
     task = independent(Bernoulli(), LOGIT)
     assert not stochastic.solve(task, tolerance=1e-9, most_steps=2).certificate.holds
-    with pytest.raises(FitInterrupted) as stopped:
-        stochastic.solve(task, progress=stop_at(1))
-    assert len(stopped.value.solution.trace) == 2
+    stopped = stochastic.solve(task, callback=stop_at(1))
+    assert stopped.interrupted
+    assert len(stopped.history.objective) == 2

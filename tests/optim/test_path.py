@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer._errors import FitInterrupted
 from mercer.optim import lasso
 from mercer.optim.lasso import solve_path
 from tests._ctrl_c import interrupted_at
@@ -30,11 +29,11 @@ def test_every_point_agrees_with_a_single_fit(shape: tuple[int, int], l2: float)
     penalty = strengths(top, l2 * top, columns=shape[1])
     together = solve_path(X, y, penalty, MULTIPLIERS, tolerance=1e-11)
     assert len(together) == len(MULTIPLIERS)
-    assert (together[0].value.coefficients == 0).all()
+    assert (together[0].coef.coefficients == 0).all()
     for multiplier, solution in zip(MULTIPLIERS[::4], together[::4], strict=True):
         alone = lasso.solve(X, y, strengths(multiplier * top, multiplier * l2 * top, columns=shape[1]), tolerance=1e-11)
         assert solution.certificate.holds
-        np.testing.assert_allclose(solution.value.coefficients, alone.value.coefficients, atol=2e-4)
+        np.testing.assert_allclose(solution.coef.coefficients, alone.coef.coefficients, atol=2e-4)
 
 
 @pytest.mark.parametrize("layout", [np.asfortranarray, np.ascontiguousarray, sparse.csc_array])
@@ -44,7 +43,7 @@ def test_every_point_is_optimal(layout: Any) -> None:
     for m, solution in zip(MULTIPLIERS, solve_path(layout(X), y, penalty, MULTIPLIERS, tolerance=1e-12), strict=True):
         at = strengths(m * penalty.l1, columns=400)
         assert solution.certificate.holds
-        assert violation(X, y, *solution.value[:2], at) < 1e-5
+        assert violation(X, y, *solution.coef[:2], at) < 1e-5
 
 
 def test_screening_does_not_change_the_path() -> None:
@@ -54,7 +53,7 @@ def test_screening_does_not_change_the_path() -> None:
         solve_path(X, y, penalty, MULTIPLIERS, tolerance=1e-12, screening=screening) for screening in (True, False)
     )
     for one, other in zip(screened, plain, strict=True):
-        np.testing.assert_allclose(one.value.coefficients, other.value.coefficients, atol=1e-5)
+        np.testing.assert_allclose(one.coef.coefficients, other.coef.coefficients, atol=1e-5)
 
 
 def test_screening_skips_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +92,7 @@ def test_known_products_are_used() -> None:
     given = solve_path(X, y, penalty, MULTIPLIERS, gram=Z.T @ Z, tolerance=1e-11)
     found = solve_path(X, y, penalty, MULTIPLIERS, tolerance=1e-11)
     for one, other in zip(given, found, strict=True):
-        np.testing.assert_allclose(one.value.coefficients, other.value.coefficients, atol=1e-5)
+        np.testing.assert_allclose(one.coef.coefficients, other.coef.coefficients, atol=1e-5)
 
 
 def test_the_last_point_is_checked_against_the_data() -> None:
@@ -102,7 +101,7 @@ def test_the_last_point_is_checked_against_the_data() -> None:
     solutions = solve_path(X, y, strengths(largest(X, y)), MULTIPLIERS, gram=np.eye(30) * 200, tolerance=1e-8)
     last = solutions[-1]
     at = strengths(MULTIPLIERS[-1] * largest(X, y))
-    assert last.certificate.holds == (violation(X, y, *last.value[:2], at) < 1e-4)
+    assert last.certificate.holds == (violation(X, y, *last.coef[:2], at) < 1e-4)
 
 
 def test_penalties_in_any_order() -> None:
@@ -110,12 +109,10 @@ def test_penalties_in_any_order() -> None:
     penalty = strengths(largest(X, y), columns=100)
     mixed = np.array([0.1, 0.5, 0.02, 0.9])
     forth = {
-        m: s.value.coefficients for m, s in zip(mixed, solve_path(X, y, penalty, mixed, tolerance=1e-12), strict=True)
+        m: s.coef.coefficients for m, s in zip(mixed, solve_path(X, y, penalty, mixed, tolerance=1e-12), strict=True)
     }
     down = np.sort(mixed)[::-1]
-    back = {
-        m: s.value.coefficients for m, s in zip(down, solve_path(X, y, penalty, down, tolerance=1e-12), strict=True)
-    }
+    back = {m: s.coef.coefficients for m, s in zip(down, solve_path(X, y, penalty, down, tolerance=1e-12), strict=True)}
     for m in mixed:
         np.testing.assert_allclose(forth[m], back[m], atol=1e-5)
 
@@ -123,9 +120,8 @@ def test_penalties_in_any_order() -> None:
 def test_an_interruption_keeps_the_finished_points(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(30, 400)
     monkeypatch.setattr(lasso.LassoPath, "_predict_columns", interrupted_at(3, lasso.LassoPath._predict_columns))
-    with pytest.raises(FitInterrupted) as stop:
-        solve_path(X, y, strengths(largest(X, y), columns=400), MULTIPLIERS)
-    *found, last = stop.value.solution
+    *found, last = solve_path(X, y, strengths(largest(X, y), columns=400), MULTIPLIERS)
+    assert last.interrupted
     assert len(found) >= 2
     assert all(solution.certificate.holds for solution in found)
     assert not last.certificate.holds
@@ -138,6 +134,6 @@ def test_skipped_columns_enter_with_the_slopes_of_the_current_point(seed: int) -
     X, y = 1.0 * rng.poisson(2.0, size=(12, 26)), rng.normal(size=12)
     penalty, multipliers = strengths(largest(X, y), columns=26), np.geomspace(0.7, 1e-3, 5)
     for multiplier, solution in zip(multipliers, solve_path(X, y, penalty, multipliers, tolerance=1e-8), strict=True):
-        w, b, _ = solution.value
+        w, b, _ = solution.coef
         assert solution.certificate.holds
         assert violation(X, y, w, b, strengths(multiplier * largest(X, y), columns=26)) < 1e-6

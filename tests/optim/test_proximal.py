@@ -9,10 +9,10 @@ import pytest
 from sklearn.linear_model import ElasticNet as TheirElasticNet
 from sklearn.linear_model import LogisticRegression as TheirLogistic
 
-from mercer._errors import FitInterrupted
 from mercer.families import L1, L2, ElasticNet, Penalty
 from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import newton, proximal_newton
+from mercer.optim.descent import Step
 from mercer.optim.duality import GapPenalty
 from mercer.optim.problem import Problem
 from mercer.optim.proximal_newton import ProximalExpansion, ProximalModel
@@ -55,8 +55,8 @@ def test_the_shortest_subgradient_vanishes_and_the_certificate_holds(response: s
     solution = proximal_newton.solve(posed)
     assert solution.certificate.holds
     assert solution.certificate.kind == ("KKT" if response == "probit" else "duality gap")
-    assert violation(posed, solution.value) < 1e-7
-    assert 0 < np.count_nonzero(solution.value[:-1]) < 30
+    assert violation(posed, solution.coef) < 1e-7
+    assert 0 < np.count_nonzero(solution.coef[:-1]) < 30
 
 
 @pytest.mark.parametrize("route", ["products", "rows"])
@@ -65,12 +65,12 @@ def test_the_shortest_subgradient_vanishes_and_the_certificate_holds(response: s
 def test_every_order_of_columns_reaches_the_same_minimum(response: str, design: str, route: str) -> None:
     # with squares: the penalty alone distinguishes levels that add up to the intercept
     posed = problem(response, design, ElasticNet(5.0, l1_ratio=0.9), n=400, p=60)
-    expected = proximal_newton.solve(posed).value
+    expected = proximal_newton.solve(posed).coef
     by_rows = {"max_gram": 0, "many": 0}  # of float32
     options = by_rows if route == "rows" else {}
     solution = proximal_newton.solve(posed, model=model_of(posed, full_columns=0, first_columns=4, **options))
     assert solution.certificate.holds
-    np.testing.assert_allclose(solution.value, expected, atol=1e-6)
+    np.testing.assert_allclose(solution.coef, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("solver", ["saga", "liblinear"])
@@ -82,7 +82,7 @@ def test_logistic_regression_agrees_with_scikit_learn(solver: str) -> None:
     posed = Problem(
         Observations(design, y), RESPONSES["bernoulli"], design.coordinates.strengths(L1(2.0).strengths(12))
     )
-    ours = design.coordinates.to_user(proximal_newton.solve(posed).value)[0]
+    ours = design.coordinates.to_user(proximal_newton.solve(posed).coef)[0]
     theirs = TheirLogistic(C=0.5, l1_ratio=1.0, solver=solver, fit_intercept=False, tol=1e-12, max_iter=100_000)
     np.testing.assert_allclose(ours, theirs.fit(X, y).coef_[0], atol=1e-5)
 
@@ -98,7 +98,7 @@ def test_least_squares_agree_with_the_coordinate_descent_of_scikit_learn(ratio: 
         RESPONSES["gaussian"],
         design.coordinates.strengths(ElasticNet(10.0, l1_ratio=ratio).strengths(15)),
     )
-    ours = design.coordinates.to_user(proximal_newton.solve(posed).value)[0]
+    ours = design.coordinates.to_user(proximal_newton.solve(posed).coef)[0]
     theirs = TheirElasticNet(alpha=0.1, l1_ratio=ratio, tol=1e-12, max_iter=10_000).fit(X - X.mean(axis=0), y)
     np.testing.assert_allclose(ours, theirs.coef_, atol=1e-6)
 
@@ -107,7 +107,7 @@ def test_least_squares_agree_with_the_coordinate_descent_of_scikit_learn(ratio: 
 @pytest.mark.parametrize("response", ["bernoulli", "poisson", "gamma"])
 def test_without_an_l1_penalty_it_is_newtons_method(response: str, penalty: Penalty) -> None:
     posed = problem(response, penalty=penalty)
-    np.testing.assert_allclose(proximal_newton.solve(posed).value, newton.solve(posed).value, atol=1e-6)
+    np.testing.assert_allclose(proximal_newton.solve(posed).coef, newton.solve(posed).coef, atol=1e-6)
 
 
 def test_coefficients_are_pulled_towards_their_prior_means() -> None:
@@ -116,8 +116,8 @@ def test_coefficients_are_pulled_towards_their_prior_means() -> None:
     posed = problem("poisson", penalty=L1(20.0, mean=0.1 * mean))
     solution = proximal_newton.solve(posed)
     assert solution.certificate.holds
-    assert violation(posed, solution.value) < 1e-7
-    assert np.any(solution.value[:-1] == posed.strengths.mean[:-1])
+    assert violation(posed, solution.coef) < 1e-7
+    assert np.any(solution.coef[:-1] == posed.strengths.mean[:-1])
 
 
 @pytest.mark.parametrize("response", ["gaussian", "bernoulli", "poisson"])
@@ -125,9 +125,9 @@ def test_a_huge_penalty_leaves_only_the_intercept(response: str) -> None:
     posed = problem(response, penalty=L1(1e12))
     solution = proximal_newton.solve(posed)
     assert solution.certificate.holds
-    assert not solution.value[:-1].any()
+    assert not solution.coef[:-1].any()
     y, weight = posed.observations.y, posed.observations.weight
-    assert solution.value[-1] == pytest.approx(float(posed.response.predictor(np.average(y, weights=weight))))
+    assert solution.coef[-1] == pytest.approx(float(posed.response.predictor(np.average(y, weights=weight))))
 
 
 def test_columns_without_a_penalty_are_free() -> None:
@@ -135,23 +135,23 @@ def test_columns_without_a_penalty_are_free() -> None:
     strength[[2, 7]] = 0.0
     posed = problem("bernoulli", penalty=L1(strength))
     solution = proximal_newton.solve(posed)
-    assert set(np.flatnonzero(solution.value)) == {2, 7, 30}
-    assert violation(posed, solution.value) < 1e-7
+    assert set(np.flatnonzero(solution.coef)) == {2, 7, 30}
+    assert violation(posed, solution.coef) < 1e-7
     assert solution.certificate.holds
 
 
 def test_a_solution_is_recognised_at_once() -> None:
     posed = problem()
     first = proximal_newton.solve(posed)
-    again = proximal_newton.solve(posed, first.value)
-    assert len(again.trace) == 1
+    again = proximal_newton.solve(posed, first.coef)
+    assert len(again.history.objective) == 1
     assert again.certificate.holds
 
 
 @pytest.mark.parametrize("response", RESPONSES)
 def test_the_objective_never_rises(response: str) -> None:
     posed = problem(response)
-    trace = np.array(proximal_newton.solve(posed, np.full(31, 0.5)).trace)
+    trace = np.array(proximal_newton.solve(posed, np.full(31, 0.5)).history.objective)
     assert len(trace) > 1
     assert (np.diff(trace) <= 1e-12 * trace[0]).all()
 
@@ -160,10 +160,13 @@ def test_the_objective_never_rises(response: str) -> None:
 @pytest.mark.parametrize("ratio", [1.0, 0.5])
 def test_the_gap_bounds_the_distance_to_the_minimum(response: str, ratio: float) -> None:
     posed = problem(response, penalty=ElasticNet(5.0, l1_ratio=ratio))
-    lowest = proximal_newton.solve(posed).trace[-1]
+    lowest = proximal_newton.solve(posed).history.objective[-1]
     for steps in range(4):
         early = proximal_newton.solve(posed, most_steps=steps)
-        assert early.trace[-1] - lowest <= early.certificate.value * early.trace[-1] * (1 + 1e-6) + 1e-9
+        assert (
+            early.history.objective[-1] - lowest
+            <= early.certificate.value * early.history.objective[-1] * (1 + 1e-6) + 1e-9
+        )
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
@@ -177,7 +180,7 @@ def test_units_do_not_matter(scale: float) -> None:
         strengths = design.coordinates.strengths(L1(3.0 * np.array([unit, 1, 1, 1])).strengths(4))
         solution = proximal_newton.solve(Problem(Observations(design, y), RESPONSES["bernoulli"], strengths))
         assert solution.certificate.holds
-        found.append(design.coordinates.to_user(solution.value)[0] * [unit, 1, 1, 1])
+        found.append(design.coordinates.to_user(solution.coef)[0] * [unit, 1, 1, 1])
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
 
 
@@ -191,7 +194,7 @@ def test_more_columns_than_rows_and_columns_that_are_the_same() -> None:
     posed = Problem(Observations(design, y), RESPONSES["bernoulli"], strengths)
     solution = proximal_newton.solve(posed)
     assert solution.certificate.holds
-    assert violation(posed, solution.value) < 1e-7
+    assert violation(posed, solution.coef) < 1e-7
 
 
 def test_the_certificate_of_too_few_steps_does_not_hold() -> None:
@@ -205,24 +208,23 @@ def test_data_that_are_not_finite_end_the_search_at_once() -> None:
     posed.observations.design.X[3, 1] = np.nan
     solution = proximal_newton.solve(posed)
     assert not solution.certificate.holds
-    assert len(solution.trace) == 1
+    assert len(solution.history.objective) == 1
 
 
 def test_an_interrupted_search_keeps_the_best_point() -> None:
     posed = problem()
-    with pytest.raises(FitInterrupted) as stopped:
-        proximal_newton.solve(posed, progress=stop_at(2))
-    solution = stopped.value.solution
-    assert len(solution.trace) == 3
-    assert solution.trace[-1] == pytest.approx(objective(posed, solution.value))
+    solution = proximal_newton.solve(posed, callback=stop_at(2))
+    assert solution.interrupted
+    assert len(solution.history.objective) == 3
+    assert solution.history.objective[-1] == pytest.approx(objective(posed, solution.coef))
 
 
 def test_the_callback_has_every_step() -> None:
-    steps = []
+    steps: list[Step] = []
     posed = problem()
-    solution = proximal_newton.solve(posed, progress=lambda *step: steps.append(step))
-    assert [number for number, _, _ in steps] == list(range(1, len(solution.trace)))
-    assert [value for _, value, _ in steps] == list(solution.trace[1:])
+    solution = proximal_newton.solve(posed, callback=steps.append)
+    assert [step.iteration for step in steps] == list(range(solution.n_iter + 1))
+    assert [step.objective for step in steps] == solution.history.objective.tolist()
 
 
 @pytest.mark.compiled("takes minutes as plain Python")
@@ -244,13 +246,13 @@ def test_a_penalty_below_the_rounding_of_slopes_is_ignored(response: str) -> Non
     posed = problem(response, penalty=L1(1e-12))
     solution = proximal_newton.solve(posed)
     assert solution.certificate.holds
-    np.testing.assert_allclose(solution.value, newton.solve(problem(response, penalty=L2(0.0))).value, atol=1e-6)
+    np.testing.assert_allclose(solution.coef, newton.solve(problem(response, penalty=L2(0.0))).coef, atol=1e-6)
 
 
 def test_an_offset_that_is_the_same_for_all_rows_moves_the_intercept_alone() -> None:
     posed = problem("poisson")
     moved = replace(posed, observations=replace(posed.observations, offset=np.full(300, 0.7)))
-    plain, found = proximal_newton.solve(posed).value, proximal_newton.solve(moved).value
+    plain, found = proximal_newton.solve(posed).coef, proximal_newton.solve(moved).coef
     np.testing.assert_allclose(found[:-1], plain[:-1], atol=1e-6)
     assert found[-1] == pytest.approx(plain[-1] - 0.7, abs=1e-6)
 
@@ -260,15 +262,15 @@ def test_very_many_free_coefficients_are_judged_by_their_diagonal_curvature() ->
     posed = problem("bernoulli", penalty=L1(strength))
     solution = proximal_newton.solve(posed, max_free=0)
     assert solution.certificate.holds
-    assert violation(posed, solution.value) < 1e-7
+    assert violation(posed, solution.coef) < 1e-7
 
 
 def test_the_search_ends_if_only_rounding_is_left() -> None:
     """Rounding bounds the subgradient from below, so that a smaller tolerance must not loop for ever."""
     posed = problem()
     solution = proximal_newton.solve(posed, tolerance=0.0, most_steps=1000)
-    assert len(solution.trace) < 100
-    assert violation(posed, solution.value) < 1e-9
+    assert len(solution.history.objective) < 100
+    assert violation(posed, solution.coef) < 1e-9
 
 
 class UphillModel(ProximalModel):
@@ -282,6 +284,6 @@ def test_a_model_that_leads_uphill_is_not_followed() -> None:
     posed = problem()
     best = proximal_newton.solve(posed)
     uphill = UphillModel(posed.observations.design, GapPenalty(posed.strengths.l1, posed.strengths.l2))
-    found = proximal_newton.solve(posed, best.value, tolerance=0.0, model=uphill)
-    np.testing.assert_array_equal(found.value, best.value)
-    assert len(found.trace) == 1
+    found = proximal_newton.solve(posed, best.coef, tolerance=0.0, model=uphill)
+    np.testing.assert_array_equal(found.coef, best.coef)
+    assert len(found.history.objective) == 1

@@ -14,6 +14,7 @@ from mercer.families.response import Response, SoftmaxResponse
 from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import newton, row_space
 from mercer.optim.choose import choose
+from mercer.optim.descent import Step
 from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
 
@@ -46,7 +47,7 @@ def test_the_minimum_is_that_of_newtons_method_on_all_columns(strength: Any, int
     found = row_space.solve(problem, tolerance=1e-9, most_steps=100)
     whole = newton.solve(problem, tolerance=1e-9, most_steps=100)
     assert found.certificate.holds
-    np.testing.assert_allclose(found.value, whole.value, rtol=1e-8, atol=1e-8 * np.abs(whole.value).max())
+    np.testing.assert_allclose(found.coef, whole.coef, rtol=1e-8, atol=1e-8 * np.abs(whole.coef).max())
 
 
 def test_the_minimum_of_classes_is_that_of_newtons_method_on_all_columns() -> None:
@@ -55,7 +56,7 @@ def test_the_minimum_of_classes_is_that_of_newtons_method_on_all_columns() -> No
     found = row_space.solve(problem, tolerance=1e-9, most_steps=100)
     whole = newton.solve(problem, tolerance=1e-9, most_steps=100)
     assert found.certificate.holds
-    np.testing.assert_allclose(found.value, whole.value, rtol=1e-8, atol=1e-8 * np.abs(whole.value).max())
+    np.testing.assert_allclose(found.coef, whole.coef, rtol=1e-8, atol=1e-8 * np.abs(whole.coef).max())
 
 
 def test_the_certificate_agrees_with_newtons_method_on_all_columns() -> None:
@@ -64,7 +65,7 @@ def test_the_certificate_agrees_with_newtons_method_on_all_columns() -> None:
     away = np.linspace(-1e-3, 1e-3, problem.n_columns)
     whole = newton.solve(problem, away, tolerance=1e-9, most_steps=0)
     stopped = row_space.solve(problem, away, tolerance=1e-9, most_steps=0)
-    slope = problem.at(stopped.value)
+    slope = problem.at(stopped.coef)
     exact = np.sqrt(slope.gradient @ np.linalg.solve(slope.hessian, slope.gradient)) / problem.unit(slope.value)
     assert stopped.certificate.value == pytest.approx(exact, rel=1e-6)
     assert not stopped.certificate.holds
@@ -74,8 +75,8 @@ def test_the_certificate_agrees_with_newtons_method_on_all_columns() -> None:
 def test_the_search_begins_at_the_given_start() -> None:
     problem = of_counts()
     solution = row_space.solve(problem, tolerance=1e-9, most_steps=100)
-    again = row_space.solve(problem, solution.value, tolerance=1e-9, most_steps=100)
-    assert len(again.trace) <= 2
+    again = row_space.solve(problem, solution.coef, tolerance=1e-9, most_steps=100)
+    assert len(again.history.objective) <= 2
 
 
 def test_the_rows_are_decomposed_once_for_all_penalties_and_weights() -> None:
@@ -126,8 +127,6 @@ def test_the_plan_of_a_model_names_the_solver() -> None:
 
 def test_a_callback_receives_the_coefficients_of_every_column() -> None:
     problem = of_counts()
-    values: list[float] = []
-    found = row_space.solve(
-        problem, tolerance=1e-9, most_steps=100, progress=lambda number, value, length: values.append(value)
-    )
-    assert values == list(found.trace[1:])
+    steps: list[Step] = []
+    found = row_space.solve(problem, tolerance=1e-9, most_steps=100, callback=steps.append)
+    assert [step.objective for step in steps] == found.history.objective.tolist()

@@ -25,8 +25,8 @@ def test_the_hessian_of_a_sample_suffices() -> None:
     assert scaling.sample_size(7, 100) == 100
     sampled, exact = scaling.sampled_hessian(this, this.start(), smallest=100), this.at(this.start()).hessian
     assert np.abs(np.linalg.eigvals(np.linalg.solve(exact, sampled)) - 1).max() < 0.8
-    found = lbfgs.descend(this, this.start(), WhiteningScaling.of(sampled))
-    np.testing.assert_allclose(found.value, newton.solve(this).value, atol=1e-7)
+    found = lbfgs.solve_from(this, this.start(), WhiteningScaling.of(sampled))
+    np.testing.assert_allclose(found.coef, newton.solve(this).coef, atol=1e-7)
 
 
 @pytest.mark.parametrize("classes", [False, True])

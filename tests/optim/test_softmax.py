@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer._errors import FitInterrupted
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response, SoftmaxResponse
@@ -69,13 +68,13 @@ def test_newton_and_lbfgs_agree(kind: str, reference: int | None) -> None:
     by_lbfgs = softmax.solve(this, tolerance=1e-9, max_newton=0)
     assert by_newton.certificate.holds
     assert by_lbfgs.certificate.holds
-    np.testing.assert_allclose(by_lbfgs.value, by_newton.value, atol=1e-7)
+    np.testing.assert_allclose(by_lbfgs.coef, by_newton.coef, atol=1e-7)
 
 
 def test_many_columns_are_standardised() -> None:
     this = problem(kind="sparse")
     found = softmax.solve_by_lbfgs(this, None, max_factorised=0)
-    np.testing.assert_allclose(this.matrix(found.value), softmax.solve(this).value, atol=1e-6)
+    np.testing.assert_allclose(this.matrix(found.coef), softmax.solve(this).coef, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -85,9 +84,7 @@ def test_with_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
     scaling, mean_square = this.class_scaling(0.2)
     assert isinstance(scaling, WoodburyScaling)
     # the intercept of a class without rows is infinite
-    np.testing.assert_allclose(
-        softmax.solve(this, tolerance=1e-9, max_newton=0).value[:-1], exact.value[:-1], atol=1e-7
-    )
+    np.testing.assert_allclose(softmax.solve(this, tolerance=1e-9, max_newton=0).coef[:-1], exact.coef[:-1], atol=1e-7)
     gram = this.observations.design.gram(np.asarray(this.observations.weight))
     np.testing.assert_allclose(mean_square, gram.trace() / len(gram))
     one = np.eye(len(gram))
@@ -98,10 +95,10 @@ def test_with_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
 def test_no_point_has_a_lower_objective() -> None:
     this = problem(strength=0.5)
     best = softmax.solve(this)
-    value = this.at(this.vector(best.value), GRADIENT).value
+    value = this.at(this.vector(best.coef), GRADIENT).value
     rng = np.random.default_rng(3)
     for _ in range(20):
-        W = best.value + 1e-3 * rng.normal(size=best.value.shape)
+        W = best.coef + 1e-3 * rng.normal(size=best.coef.shape)
         eta = this.observations.design.matvec(W)
         away = W - this.strengths.mean[:, None]
         loss = this.response.loss(this.observations.y, eta, this.observations.weight)
@@ -113,7 +110,7 @@ def test_a_class_without_weight_gets_probability_zero() -> None:
     weight = np.where(this.observations.y == 2, 0.0, 1.0)
     data = Observations(this.observations.design, this.observations.y, weight)
     solution = softmax.solve(SoftmaxProblem(data, this.response, this.strengths), tolerance=1e-4)
-    probabilities = this.response.probabilities(data.design.matvec(solution.value))
+    probabilities = this.response.probabilities(data.design.matvec(solution.coef))
     assert solution.certificate.holds
     assert probabilities[:, 2].max() < 1e-4
 
@@ -123,31 +120,31 @@ def test_two_classes_are_logistic_regression() -> None:
     this = problem()
     codes = np.minimum(this.observations.y, 1)
     data = Observations(this.observations.design, codes)
-    both = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(2), this.strengths)).value
+    both = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(2), this.strengths)).coef
     half = Strengths(this.strengths.l1, this.strengths.l2 / 2, this.strengths.mean)
     target = Observations(data.design, codes.astype(float))
-    one = newton.solve(Problem(target, Response(Bernoulli(), LOGIT), half)).value
+    one = newton.solve(Problem(target, Response(Bernoulli(), LOGIT), half)).coef
     np.testing.assert_allclose(both[:, 1] - both[:, 0], one, atol=1e-8)
 
 
 def test_an_interruption_keeps_a_matrix() -> None:
-    with pytest.raises(FitInterrupted) as stopped:
-        softmax.solve(problem(), progress=stop_at(2))
-    assert stopped.value.solution.value.shape == (6, 4)
-    assert not stopped.value.solution.certificate.holds
+    stopped = softmax.solve(problem(), callback=stop_at(2))
+    assert stopped.interrupted
+    assert stopped.coef.shape == (6, 4)
+    assert not stopped.certificate.holds
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e-12, 1e12, 1e150])
 @pytest.mark.parametrize("by_newton", [True, False])
 def test_the_size_of_weights_changes_neither_the_answer_nor_its_certificate(size: float, by_newton: bool) -> None:
     this = problem(strength=0.0)
-    expected = softmax.solve(this).value
+    expected = softmax.solve(this).coef
     weight = size * np.asarray(this.observations.weight)
     heavy = Observations(this.observations.design, this.observations.y, weight)
     options = {} if by_newton else {"max_newton": 0}
     solution = softmax.solve(SoftmaxProblem(heavy, this.response, this.strengths), **options)
     assert solution.certificate.holds
-    np.testing.assert_allclose(solution.value, expected, atol=1e-6)
+    np.testing.assert_allclose(solution.coef, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("reference", [None, 1])
@@ -191,10 +188,10 @@ def test_the_certificate_measures_the_distance_from_the_end_of_the_search() -> N
     for tolerance in (0.1, 1e-3):
         found = softmax.solve(this, tolerance=tolerance)
         assert found.certificate.holds
-        distance = np.sqrt(2 * (found.trace[-1] - best.trace[-1]))
+        distance = np.sqrt(2 * (found.history.objective[-1] - best.history.objective[-1]))
         assert distance <= 2 * found.certificate.value
     np.testing.assert_allclose(
-        *(this.response.probabilities(design.matvec(one.value)) for one in (found, best)), atol=2e-3
+        *(this.response.probabilities(design.matvec(one.coef)) for one in (found, best)), atol=2e-3
     )
 
 
@@ -213,6 +210,6 @@ def test_streamed_rows_have_the_optimum_of_rows_in_memory(whitened: int, known: 
     start = None if known else this.start()
     solution = softmax.solve_by_lbfgs(this, start, max_factorised=whitened, tolerance=1e-9)
     assert solution.certificate.holds
-    W = this.matrix(solution.value)
-    ours, theirs = found.design.coordinates.to_user(W), design.coordinates.to_user(expected.value)
+    W = this.matrix(solution.coef)
+    ours, theirs = found.design.coordinates.to_user(W), design.coordinates.to_user(expected.coef)
     np.testing.assert_allclose(ours[0], theirs[0], atol=1e-7)

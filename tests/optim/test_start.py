@@ -65,7 +65,7 @@ def test_slopes_of_tensors_agree_with_arrays_during_the_search() -> None:
 def test_no_certificate_holds_for_an_objective_that_is_not_a_number(family: Poisson | Gamma) -> None:
     made = problem(Response(family, IDENTITY), np.arange(3.0)[:, None], np.array([1.0, 2.0, 3.0]))
     solution = newton.solve(made, np.array([-5.0, -5.0]))
-    assert solution.trace == (np.inf,)
+    assert solution.history.objective == (np.inf,)
     assert not solution.certificate.holds
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer._errors import FitInterrupted
 from mercer.engines.passes import Run, enter_run
 from mercer.families import LOG, Poisson
 from mercer.families.penalties import ElasticNet
@@ -37,8 +36,8 @@ def test_the_conditions_of_an_optimum_hold(mean: Any) -> None:
     this = problem(mean)
     solution = streamed_proximal.solve(this, tolerance=1e-9)
     assert solution.certificate.holds
-    l1, away = this.strengths.l1, solution.value - this.strengths.mean
-    slope = this.at(solution.value).gradient
+    l1, away = this.strengths.l1, solution.coef - this.strengths.mean
+    slope = this.at(solution.coef).gradient
     still = away == 0
     assert still.any()
     assert (np.abs(slope[still]) <= l1[still] + 1e-7).all()
@@ -50,14 +49,14 @@ def test_each_step_is_a_pass() -> None:
     this = problem()
     with enter_run(Run()) as run:
         solution = streamed_proximal.solve(this, tolerance=1e-9)
-    assert run.passes == len(solution.trace) <= 6
-    assert (np.diff(solution.trace) <= 0).all()
+    assert run.passes == len(solution.history.objective) <= 6
+    assert (np.diff(solution.history.objective) <= 0).all()
 
 
 def test_a_start_at_the_optimum_needs_one_pass() -> None:
     this = problem()
-    end = streamed_proximal.solve(this, tolerance=1e-9).value
-    assert len(streamed_proximal.solve(this, end, tolerance=1e-8).trace) == 1
+    end = streamed_proximal.solve(this, tolerance=1e-9).coef
+    assert len(streamed_proximal.solve(this, end, tolerance=1e-8).history.objective) == 1
 
 
 def test_several_classes_are_fitted() -> None:
@@ -67,26 +66,26 @@ def test_several_classes_are_fitted() -> None:
     assert streamed_proximal.suits(this)
     solution = streamed_proximal.solve(this, tolerance=1e-9)
     assert solution.certificate.holds
-    W, slope = solution.value, this.sums(solution.value).gradient
+    W, slope = solution.coef, this.sums(solution.coef).gradient
     np.testing.assert_allclose(slope[W != 0], -(strengths.l1[:, None] * np.sign(W))[W != 0], atol=1e-6)
     assert (np.abs(slope[W == 0]) <= 40.0 + 1e-7).all()
     assert W[-1].sum() == pytest.approx(0.0, abs=1e-12)
 
 
 def test_an_interrupted_search_keeps_its_best_point() -> None:
-    with pytest.raises(FitInterrupted) as stopped:
-        streamed_proximal.solve(problem(), np.zeros(7), tolerance=1e-12, progress=stop_at(1))
-    assert len(stopped.value.solution.trace) == 2
+    stopped = streamed_proximal.solve(problem(), np.zeros(7), tolerance=1e-12, callback=stop_at(1))
+    assert stopped.interrupted
+    assert len(stopped.history.objective) == 2
 
 
 def test_a_gradient_that_leads_uphill_is_not_followed() -> None:
     this = problem()
     found = streamed_proximal.solve(Uphill(this.observations, this.response, this.strengths), np.zeros(7))
     assert not found.certificate.holds
-    np.testing.assert_array_equal(found.value, 0.0)
+    np.testing.assert_array_equal(found.coef, 0.0)
 
 
 def test_an_objective_that_is_not_finite_ends_the_search() -> None:
     solution = streamed_proximal.solve(problem(), np.full(7, 1e6))
-    assert len(solution.trace) == 1
+    assert len(solution.history.objective) == 1
     assert not solution.certificate.holds

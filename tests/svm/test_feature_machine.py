@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer._errors import FitInterrupted
 from mercer.optim.span.kernel_rows import KernelRows
 from mercer.svm import _dual as dual
 from mercer.svm import feature_machine
@@ -51,10 +50,10 @@ def test_the_problem_agrees_with_that_of_the_kernel_matrix(
     wanted = dual.solve(exact, tolerance=1e-8)
     assert found.certificate.holds
     assert found.certificate.kind == "duality gap"
-    np.testing.assert_allclose(found.value.scores, wanted.value.scores, atol=1e-6)
-    np.testing.assert_allclose(found.value.intercept, wanted.value.intercept, atol=1e-6)
+    np.testing.assert_allclose(found.coef.scores, wanted.coef.scores, atol=1e-6)
+    np.testing.assert_allclose(found.coef.intercept, wanted.coef.intercept, atol=1e-6)
     np.testing.assert_allclose(found.certificate.primal, wanted.certificate.primal, rtol=1e-6)
-    np.testing.assert_allclose(size * features @ found.value.weights + found.value.intercept, found.value.scores)
+    np.testing.assert_allclose(size * features @ found.coef.weights + found.coef.intercept, found.coef.scores)
 
 
 @pytest.mark.parametrize("kind", [for_classes, for_numbers])
@@ -63,7 +62,7 @@ def test_low_prices_do_not_restrict_the_intercept(features: Array, kind: Any, C:
     found = feature_machine.solve(kind(FeatureRows.of(features.copy()), features, C=C))
     wanted = dual.solve(kind(KernelRows.of_matrix(features @ features.T), features, C=C), tolerance=1e-8)
     assert found.certificate.holds
-    np.testing.assert_allclose(found.value.scores, wanted.value.scores, atol=1e-3)
+    np.testing.assert_allclose(found.coef.scores, wanted.coef.scores, atol=1e-3)
     np.testing.assert_allclose(found.certificate.primal, wanted.certificate.primal, rtol=1e-5)
 
 
@@ -71,7 +70,7 @@ def test_low_prices_do_not_restrict_the_intercept(features: Array, kind: Any, C:
 def test_the_certified_gap_is_that_of_the_returned_point(features: Array, tolerance: float) -> None:
     problem = for_classes(FeatureRows.of(features.copy()), features)
     solution = feature_machine.solve(problem, tolerance=tolerance)
-    point = solution.value
+    point = solution.coef
     margins = np.abs(problem.lower + problem.upper) * np.maximum(0, 1 - problem.target * point.scores)
     primal = 0.5 * point.weights @ point.weights + margins.sum()
     dual_value = problem.target @ point.beta - 0.5 * np.sum((features.T @ point.beta) ** 2)
@@ -86,7 +85,7 @@ def test_an_intercept_is_not_penalised(features: Array) -> None:
     """Targets moved by any number move the intercept by it, and nothing else."""
     problem = for_numbers(FeatureRows.of(features.copy()), features)
     moved = BoxProblem(problem.rows, problem.target + 50.0, problem.lower, problem.upper, problem.epsilon)
-    a, b = (feature_machine.solve(each, tolerance=1e-10).value for each in (problem, moved))
+    a, b = (feature_machine.solve(each, tolerance=1e-10).coef for each in (problem, moved))
     np.testing.assert_allclose(b.weights, a.weights, atol=1e-6)
     np.testing.assert_allclose(b.intercept, a.intercept + 50.0, atol=1e-6)
 
@@ -96,33 +95,32 @@ def test_margins_are_not_violated_at_an_infinite_price(features: Array) -> None:
     infinite = BoxProblem(
         FeatureRows.of(features.copy()), y, np.where(y > 0, 0.0, -np.inf), np.where(y > 0, np.inf, 0.0)
     )
-    point = feature_machine.solve(infinite, tolerance=1e-6).value
+    point = feature_machine.solve(infinite, tolerance=1e-6).coef
     assert (y * (features @ point.weights + point.intercept)).min() > 1 - 1e-4
 
 
 def test_a_start_at_the_optimum_stays_there(features: Array) -> None:
     problem = for_classes(FeatureRows.of(features.copy()), features)
     first = feature_machine.solve(problem, tolerance=1e-4)
-    again = feature_machine.solve(problem, tolerance=1e-4, start=first.value.beta)
+    again = feature_machine.solve(problem, tolerance=1e-4, start=first.coef.beta)
     assert again.certificate.holds
-    assert again.value.steps <= first.value.steps
-    np.testing.assert_allclose(again.value.scores, first.value.scores, atol=1e-3)
+    assert again.coef.steps <= first.coef.steps
+    np.testing.assert_allclose(again.coef.scores, first.coef.scores, atol=1e-3)
 
 
 @pytest.mark.parametrize("limit", [{"max_iter": 2}, {"time_limit": 0.0}])
 def test_limits_return_a_point_with_its_gap(features: Array, limit: Any) -> None:
     solution = feature_machine.solve(for_classes(FeatureRows.of(features.copy()), features), tolerance=1e-8, **limit)
     assert not solution.certificate.holds
-    assert abs(solution.value.beta.sum()) < 1e-12
-    assert np.isfinite(solution.value.scores).all()
+    assert abs(solution.coef.beta.sum()) < 1e-12
+    assert np.isfinite(solution.coef.scores).all()
 
 
 def test_ctrl_c_keeps_the_best_point_so_far(features: Array) -> None:
     problem = for_classes(FeatureRows.of(features.copy()), features)
-    with pytest.raises(FitInterrupted) as interruption:
-        feature_machine.solve(problem, tolerance=1e-10, callback=stop_at_iteration(5))
-    solution = interruption.value.solution
-    assert solution.value.steps == 5
+    solution = feature_machine.solve(problem, tolerance=1e-10, callback=stop_at_iteration(5))
+    assert solution.interrupted
+    assert solution.coef.steps == 5
     assert 0 < solution.certificate.gap < np.inf
 
 
@@ -131,7 +129,7 @@ def test_identical_rows_have_an_intercept_between_the_classes() -> None:
     problem = BoxProblem(FeatureRows.of(np.ones((4, 2))), y, np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0))
     solution = feature_machine.solve(problem)
     assert solution.certificate.holds
-    np.testing.assert_allclose(solution.value.scores, 1.0, atol=1e-4)
+    np.testing.assert_allclose(solution.coef.scores, 1.0, atol=1e-4)
 
 
 @pytest.mark.parametrize("pass_", [3, 8, 13, 25, 40])
@@ -140,9 +138,9 @@ def test_ctrl_c_in_any_pass_leaves_a_point_and_its_own_gap(
 ) -> None:
     monkeypatch.setattr(MarginRows, "rmatvec", interrupted_at(pass_, MarginRows.rmatvec))
     problem = for_numbers(FeatureRows.of(features.copy()), features)
-    with pytest.raises(FitInterrupted) as interruption:
-        feature_machine.solve(problem, tolerance=1e-12)
-    point, certificate = interruption.value.solution.value, interruption.value.solution.certificate
+    interruption = feature_machine.solve(problem, tolerance=1e-12)
+    assert interruption.interrupted
+    point, certificate = interruption.coef, interruption.certificate
     np.testing.assert_allclose(features @ point.weights + point.intercept, point.scores, atol=1e-9)
     beyond = np.maximum(0.0, np.abs(point.scores - problem.target) - problem.epsilon)
     np.testing.assert_allclose(0.5 * point.weights @ point.weights + beyond.sum(), certificate.primal, rtol=1e-9)
@@ -184,7 +182,7 @@ def test_a_gap_that_the_free_intercept_leaves_is_narrowed_further() -> None:
             problem, tolerance=1.0, callback=lambda progress, gaps=gaps: gaps.append(progress.violation)
         )
         assert solution.certificate.holds
-        assert abs(solution.value.beta.sum()) < 1e-9
+        assert abs(solution.coef.beta.sum()) < 1e-9
         narrowed += [gap for gap in gaps[:-1] if gap <= solution.certificate.tolerance]
     assert narrowed
 

@@ -36,15 +36,15 @@ def test_the_gap_at_the_returned_point_bounds_the_distance(stored: bool, constan
     run_descents([descent], 0)
     solution = descent.solution()
     X = np.column_stack([X, np.full(len(y), constant)]) if constant else X
-    beta = solution.value.beta
+    beta = solution.coef.beta
     dual = beta @ y - np.sum(beta**2 / (4 * weight))
     assert solution.certificate.holds
     assert (np.abs(X.T @ beta) <= 1 + 1e-12).all()
     assert (beta * y >= 0).all()
-    primal = objective(solution.value.w, X, y, weight)
+    primal = objective(solution.coef.w, X, y, weight)
     assert primal == pytest.approx(solution.certificate.primal, rel=1e-12)
     assert 0 <= primal - dual + 1e-12 * primal <= 2e-10 * primal
-    assert 0 < np.count_nonzero(solution.value.w) < X.shape[1]
+    assert 0 < np.count_nonzero(solution.coef.w) < X.shape[1]
 
 
 def test_conjugate_gradients_find_the_same_minimum() -> None:
@@ -78,4 +78,4 @@ def test_proximal_newton_finds_the_same_minimum() -> None:
     descent = HingeLasso(HingeColumns(MarginRows.of(X, 0.0)), y, weight, 1e-12, 1000)
     run_descents([descent], 0)
     assert found.certificate.holds
-    np.testing.assert_allclose(found.value, descent.w, atol=1e-6)
+    np.testing.assert_allclose(found.coef, descent.w, atol=1e-6)

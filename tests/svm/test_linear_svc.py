@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from mercer import LinearSVC
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
-from tests._ctrl_c import interrupt
+from tests._ctrl_c import stop_at
 
 KINDS: dict[str, dict[str, Any]] = {
     "squared hinge": {},
@@ -167,7 +167,7 @@ def test_an_unfinished_fit_reports_cause_evidence_and_remedy() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_keeps_the_best_so_far(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = standardised(load_digits)
-    watch = nullcontext(SimpleNamespace(progress=interrupt))
+    watch = nullcontext(SimpleNamespace(callback=stop_at(1)))
     monkeypatch.setattr("mercer.svm._linear_svc.watch_fit", lambda *_, **__: watch)
     model = LinearSVC(**KINDS[kind])
     with pytest.raises(FitInterrupted) as stopped:

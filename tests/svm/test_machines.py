@@ -22,9 +22,9 @@ def problem() -> BoxProblem:
 
 def test_once_stopped_the_remaining_machines_stay_at_zero() -> None:
     machines = solve_machines([(problem(), None)] * 3, callback=lambda progress: True, time_limit=None, **LIMITS)
-    assert machines.interruption is None
+    assert not machines.interrupted
     assert not machines.worst.holds
-    assert [solution.value.beta.any() for solution in machines.solutions[1:]] == [False, False]
+    assert [solution.coef.beta.any() for solution in machines.solutions[1:]] == [False, False]
 
 
 @pytest.mark.parametrize("time_limit", [None, 60.0])
@@ -39,7 +39,7 @@ def test_a_callback_may_return_numpy_booleans() -> None:
     machines = solve_machines(
         [(box, None), (box, None)], callback=lambda p: np.float64(p.gap) > 0, time_limit=None, **LIMITS
     )
-    assert machines.interruption is None
+    assert not machines.interrupted
     assert [s.certificate.holds for s in machines.solutions] == [False, False]
     machines = solve_machines([(box, None)], callback=lambda p: "no answer", time_limit=None, **LIMITS)
     assert machines.worst.holds

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
+from mercer.optim.descent import Step
 from mercer.svm._crammer_singer import ClassLosses, ClassProblem, CrammerSingerDescent, CrammerSingerNewton
 from mercer.svm._dual_descent import DualDescent
 from mercer.svm._margin_newton import MarginNewton, newton_step
@@ -55,7 +56,7 @@ def solved(made: MarginProblem, solver: str, gap: float = 1e-9, **options: Any) 
 def test_primal_and_dual_agree_and_the_gap_is_their_difference(kind: str, solver: str, stored: bool) -> None:
     made, t, weight = problem(kind, stored=stored)
     solution = solved(made, solver)
-    w, beta, _ = solution.value
+    w, beta, _ = solution.coef
     box = made.losses
     X = np.column_stack([made.rows.X.toarray() if stored else made.rows.X, np.full(len(t), 2.0)])
     primal = 0.5 * w @ w + written_out(kind, t, weight, X @ w)
@@ -73,7 +74,7 @@ def test_primal_and_dual_agree_and_the_gap_is_their_difference(kind: str, solver
 def test_dual_coefficients_satisfy_the_optimality_conditions(kind: str) -> None:
     """β is at its bound beyond the margin or tube, 0 within, and w = Σ β x (KKT)."""
     made, _, weight = problem(kind)
-    w, beta, _ = solved(made, "Newton", 1e-12).value
+    w, beta, _ = solved(made, "Newton", 1e-12).coef
     residual = made.losses.target - made.rows.matvec(w)
     np.testing.assert_allclose(made.rows.rmatvec(beta), w, atol=1e-7)
     if kind.endswith("hinge"):
@@ -94,7 +95,7 @@ def test_a_row_of_weight_zero_has_no_effect(kind: str, solver: str) -> None:
     few = MarginProblem(MarginRows.of(made.rows.X[kept], 2.0), losses(kind, t[kept], weight[kept]))
     all_rows = MarginProblem(made.rows, losses(kind, t, np.where(kept, weight, 0.0)))
     np.testing.assert_allclose(
-        solved(all_rows, solver, 1e-12).value.w, solved(few, solver, 1e-12).value.w, rtol=1e-5, atol=1e-6
+        solved(all_rows, solver, 1e-12).coef.w, solved(few, solver, 1e-12).coef.w, rtol=1e-5, atol=1e-6
     )
 
 
@@ -128,8 +129,8 @@ def test_newton_works_in_the_space_of_few_rows(kind: str) -> None:
 @pytest.mark.parametrize("kind", LOSSES)
 def test_conjugate_gradients_find_the_same_minimum(kind: str) -> None:
     made, _, _ = problem(kind, stored=True)
-    factorised = solved(made, "Newton").value.w
-    np.testing.assert_allclose(solved(made, "Newton", max_factorized=0).value.w, factorised, rtol=1e-5, atol=1e-6)
+    factorised = solved(made, "Newton").coef.w
+    np.testing.assert_allclose(solved(made, "Newton", max_factorized=0).coef.w, factorised, rtol=1e-5, atol=1e-6)
 
 
 def test_unfinished_searches_are_reported() -> None:
@@ -138,7 +139,7 @@ def test_unfinished_searches_are_reported() -> None:
         run_descents([descent], 0)
         solution = descent.solution()
         assert not solution.certificate.holds
-        assert solution.value.n_iter == 2
+        assert solution.coef.n_iter == 2
 
 
 def all_classes(solver: str, rows: MarginRows, codes: Any, weight: Any) -> Any:
@@ -156,7 +157,7 @@ def test_primal_and_dual_of_crammer_and_singer_agree(solver: str) -> None:
     for rows in (MarginRows.of(X, 0.0), MarginRows.of(sparse.csr_array(X), 0.0)):
         descent = all_classes(solver, rows, codes, weight)
         run_descents([descent], 0)
-        W, alpha, _ = descent.solution().value
+        W, alpha, _ = descent.solution().coef
         own = np.arange(3) == codes[:, None]
         scores = X @ W[:-1]
         primal = 0.5 * np.sum(W**2) + weight @ ((scores + ~own).max(axis=1) - scores[own])
@@ -181,14 +182,14 @@ def test_machines_solved_together_agree_with_single_ones() -> None:
     problems = [problem("squared hinge", seed)[0] for seed in (0, 1)]
     alone = [MarginNewton(one, 1e-9, 100) for one in problems]
     run_descents(alone, 1)
-    reports: list[tuple[int, float, float]] = []
+    reports: list[Step] = []
     together = [MarginNewton(one, 1e-9, 100) for one in problems]
-    run_descents(together, THREADED_SIZE, progress=lambda *progress: reports.append(progress))
+    run_descents(together, THREADED_SIZE, callback=reports.append)
     for mine, yours in zip(alone, together, strict=True):
-        np.testing.assert_array_equal(mine.solution().value.w, yours.solution().value.w)
-    assert [number for number, _, _ in reports] == list(range(1, len(reports) + 1))
-    assert reports[-1][1] == pytest.approx(sum(one.objectives.primal for one in together))
-    assert reports[-1][2] <= 1e-9
+        np.testing.assert_array_equal(mine.solution().coef.w, yours.solution().coef.w)
+    assert [step.iteration for step in reports] == list(range(1, len(reports) + 1))
+    assert reports[-1].objective == pytest.approx(sum(one.objectives.primal for one in together))
+    assert reports[-1].distance <= 1e-9
 
 
 def test_a_design_of_rows_has_the_rows_and_the_constant() -> None:
@@ -202,7 +203,7 @@ def test_a_descent_stopped_between_two_checks_has_the_gap_of_its_point() -> None
     descent = DualDescent(made, 1e-12, 1000, values_per_step=1)
     descent.step()
     solution = descent.solution()
-    w = solution.value.w
+    w = solution.coef.w
     X = np.column_stack([made.rows.X, np.full(len(t), 2.0)])
     assert solution.certificate.primal == pytest.approx(0.5 * w @ w + written_out("hinge", t, weight, X @ w), rel=1e-12)
     assert not solution.certificate.holds
@@ -216,7 +217,7 @@ def test_classes_without_a_common_boundary_share_no_curvature() -> None:
     descent = all_classes("Newton", MarginRows.of(X, 1.0), codes, np.full(60, 10.0))
     run_descents([descent], 0)
     assert descent.solution().certificate.holds
-    assert (np.argmax(np.column_stack([X, np.ones(60)]) @ descent.solution().value[0], axis=1) == codes).all()
+    assert (np.argmax(np.column_stack([X, np.ones(60)]) @ descent.solution().coef[0], axis=1) == codes).all()
 
 
 def test_a_curvature_that_overflows_ends_the_search() -> None:
@@ -258,7 +259,7 @@ def test_far_from_the_origin_the_gap_includes_its_own_rounding(far: float, colum
     descent = MarginNewton(made, 1e-8, 300)
     run_descents([descent], 0)
     solution = descent.solution()
-    true = exact_gap(X, t, solution.value.w, solution.value.beta)
+    true = exact_gap(X, t, solution.coef.w, solution.coef.beta)
     assert solution.certificate.value >= true
     assert solution.certificate.value <= 2 * true + 1e-15 * (1 + far) * columns
 
@@ -286,6 +287,6 @@ def test_far_from_the_origin_the_gap_of_several_classes_includes_its_rounding(fa
     descent = CrammerSingerDescent(rows, codes, np.ones(30), 3, 1e-8, 300)
     run_descents([newton, descent], 0)
     for solution in (newton.solution(), descent.solution()):
-        true = exact_class_gap(X, codes, solution.value.w, solution.value.beta)
+        true = exact_class_gap(X, codes, solution.coef.w, solution.coef.beta)
         assert solution.certificate.value >= true
         assert solution.certificate.value <= 2 * true + 1e-14 * (1 + far)

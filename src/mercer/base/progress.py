@@ -7,6 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
+from mercer.optim.descent import Callback, Step
+
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
     from sklearn.callback import with_callbacks as _with_callbacks
@@ -27,30 +29,26 @@ def with_callbacks(method: M) -> M:
     return cast(M, _with_callbacks(method))
 
 
-#: called after each step of a solver with its number, the objective and how far it is from the optimum
-Progress = Callable[[int, float, float], None]
-
-
 class StoppedByCallback(KeyboardInterrupt):
     """A callback ended the fit: solvers treat it as Ctrl-C, and a model keeps the best iterate so far."""
 
 
 @dataclass
 class Watch:
-    """The functions that are called after each step of a fit; a solver calls `progress`."""
+    """The functions that are called after each step of a fit; a solver calls `callback`."""
 
-    watchers: list[Callable[..., Any]]
+    watchers: list[Callable[[Any], Any]]
     #: whether one of them has ended the fit
     stopped: bool = False
 
     @property
-    def progress(self) -> Callable[..., None] | None:
+    def callback(self) -> Callable[[Any], None] | None:
         return self._report if self.watchers else None
 
-    def _report(self, *state: Any) -> None:
+    def _report(self, step: Any) -> None:
         try:
             for watcher in self.watchers:
-                watcher(*state)
+                watcher(step)
         except StoppedByCallback:
             self.stopped = True
             raise
@@ -58,14 +56,14 @@ class Watch:
 
 @contextmanager
 def watch_fit(
-    estimator: Any, *, verbose: int, X: Any, y: Any, sentence: Callable[..., str] | None = None
+    estimator: Any, *, verbose: int, X: Any, y: Any, sentence: Callable[[Any], str] | None = None
 ) -> Iterator[Watch]:
     """Yield the `Watch` of a fit; for methods decorated by `with_callbacks`.
 
-    `sentence` returns the text on the terminal for a step, where its arguments are not number, objective and distance.
+    `sentence` returns the text on the terminal for a step; by default its number, the objective and the distance.
     """
     with ExitStack() as stack:
-        watchers: list[Callable[..., Any]] = []
+        watchers: list[Callable[[Any], Any]] = []
         if verbose:
             watchers.append(stack.enter_context(show_line(type(estimator).__name__, sentence or _describe_step)))
         if hasattr(estimator, "_skl_callbacks"):
@@ -87,15 +85,15 @@ def show_bar(estimator: Any, *, verbose: Any, total: int, what: str) -> Iterator
 
 
 @contextmanager
-def show_line(name: str, sentence: Callable[..., str]) -> Iterator[Callable[..., None]]:
+def show_line(name: str, sentence: Callable[[Any], str]) -> Iterator[Callable[[Any], None]]:
     """Show a line on the terminal, and yield the function that updates it; the last one stays."""
     from rich.console import Console
 
     console, last = Console(), list[str]()
     with console.status(f"{name}: before the first step") as status:
 
-        def show(*state: Any) -> None:
-            last[:] = [f"{name}: {sentence(*state)}"]
+        def show(step: Any) -> None:
+            last[:] = [f"{name}: {sentence(step)}"]
             status.update(last[0])
 
         yield show
@@ -103,21 +101,23 @@ def show_line(name: str, sentence: Callable[..., str]) -> Iterator[Callable[...,
         console.print(text)
 
 
-def _describe_step(number: int, objective: float, distance: float) -> str:
-    return f"{number} steps, objective {objective:.10g}, distance to the optimum {distance:.1e}"
+def _describe_step(step: Step) -> str:
+    return f"{step.iteration} steps, objective {step.objective:.10g}, distance to the optimum {step.distance:.1e}"
 
 
 @contextmanager
-def _callbacks(estimator: Any, X: Any, y: Any) -> Iterator[Progress]:
+def _callbacks(estimator: Any, X: Any, y: Any) -> Iterator[Callback]:
     """Report each step to scikit-learn's callbacks as a task; raise `StoppedByCallback` where one requests a stop."""
     context = estimator._init_callback_context(max_subtasks=None)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
-    def step(number: int, objective: float, distance: float) -> None:
+    def report(step: Step) -> None:
+        if step.iteration == 0:  # not a step
+            return
         task = context.subcontext(task_name="step")
         task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
         if task.call_on_fit_task_end(estimator=estimator, X=X, y=y):
             raise StoppedByCallback
 
-    yield step
+    yield report
     context.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes={})

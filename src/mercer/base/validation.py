@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Number
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -53,6 +53,7 @@ from mercer.data.storages.dense import unmask
 from mercer.data.table import Table
 from mercer.kernels.inputs import take
 from mercer.matrices import Encoded
+from mercer.optim.certificate import Solution
 from mercer.report.wording import format_count
 
 #: the types of rows that may be valid as they are given
@@ -175,6 +176,29 @@ def check_is_fitted(estimator: Any, attributes: str | None = None, *, msg: str |
     """Run scikit-learn's `check_is_fitted`, which goes through all attributes, unless `n_features_in_` is one."""
     if attributes or "n_features_in_" not in vars(estimator) or hasattr(estimator, "__sklearn_is_fitted__"):
         validation.check_is_fitted(estimator, attributes, msg=msg)
+
+
+#: message of an interrupted fit
+STOPPED = "stopped by the user; the best coefficients are kept."
+
+
+def raise_if_interrupted(solution: Solution) -> None:
+    """Raise `FitInterrupted` if Ctrl-C ended the search: the last step of a fit, when the estimator has stored it."""
+    if solution.interrupted:
+        raise FitInterrupted(STOPPED, solution)
+
+
+Completed = TypeVar("Completed")
+
+
+def complete_unless_interrupted(solution: Solution, complete: Callable[[], Completed]) -> Completed | None:
+    """Return `complete()`, the work after a search; None if Ctrl-C ended the search, or ends this work."""
+    if solution.interrupted:
+        return None
+    try:
+        return complete()
+    except KeyboardInterrupt:
+        return None
 
 
 def forget_fit(estimator: Any) -> None:

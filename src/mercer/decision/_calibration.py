@@ -199,10 +199,10 @@ class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
             self.certificate_ = Certificate.closed_form("the only class has probability 1")
         elif self.method == "temperature":
             inverse = fit_scale(scores, codes, weight, rows=float(total.sum()))
-            self.temperature_, self.certificate_ = 1.0 / float(inverse.value), inverse.certificate
+            self.temperature_, self.certificate_ = 1.0 / float(inverse.coef), inverse.certificate
         elif self.method == "platt":
             sigmoids = [fit_sigmoid(scores[:, j], platt_targets(codes == k, weight), weight) for j, k in self._events()]
-            self.slopes_, self.intercepts_ = np.array([each.value for each in sigmoids]).T
+            self.slopes_, self.intercepts_ = np.array([each.coef for each in sigmoids]).T
             self.certificate_ = max((each.certificate for each in sigmoids), key=lambda c: c.value - c.tolerance)
         else:
             self.steps_ = [fit_step_function(scores[:, j], codes == k, weight) for j, k in self._events()]

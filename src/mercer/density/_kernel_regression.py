@@ -26,6 +26,7 @@ from mercer.base.fitted_fields import FITTED
 from mercer.base.linear import accuracy, r_squared
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
+    STOPPED,
     Plan,
     check_finite,
     check_finite_targets,
@@ -280,12 +281,10 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         bandwidth, mismatch = self._given_bandwidth(kept, weight, kernel), self._given_mismatch(levels)
         numbers_open = bandwidth is None and bool(self._columns.numbers)
         choice: WidthChoice | None = None
-        stop: FitInterrupted | None = None
+        interrupted = False
         if numbers_open or (levels is not None and mismatch is None):
-            try:
-                choice = self._search(kernel, kept, values, weight, units, (bandwidth, mismatch)).choose()
-            except FitInterrupted as stopped:
-                choice, stop = stopped.solution, stopped
+            search = self._search(kernel, kept, values, weight, units, (bandwidth, mismatch))
+            choice, interrupted = search.choose()
             bandwidth, mismatch = choice.bandwidth, choice.mismatch
         self.bandwidth_choice_, self.bandwidth_, self.mismatch_ = choice, bandwidth, mismatch
         self._fit = self._local(kernel, bandwidth, kept, values, weight, mismatch=mismatch, levels=levels)
@@ -294,9 +293,9 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         self._noise: Array | None = None
         self.certificate_ = Certificate.closed_form(self._sentence())
         self.plan_ = Plan(self._path(), "float64", 1, thread_count())
-        if stop is not None:
+        if interrupted:
             self.certificate_ = Certificate("search of widths", np.inf, 0.0, f"{self._sentence()}, when it was stopped")
-            raise FitInterrupted(str(stop), Solution(choice, self.certificate_, ())) from None
+            raise FitInterrupted(STOPPED, Solution(choice, self.certificate_, interrupted=True))
 
     def _search(
         self, kernel: SmoothingKernel, rows: MixedRows, values: Array, weight: Array, units: Units, given: Widths

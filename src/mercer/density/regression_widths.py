@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from mercer._errors import BandwidthError, FitInterrupted
+from mercer._errors import BandwidthError
 from mercer._stored import floats, optional, stored
 from mercer._typing import Array
 from mercer.density._bandwidth import Bandwidth, Criterion
@@ -330,14 +330,8 @@ class WidthSearch:
     searched_rows: int = SEARCHED_ROWS
     most_pairs: float = MOST_LEFT_OUT_PAIRS
 
-    def choose(self) -> WidthChoice:
-        """Choose the best widths.
-
-        Raises
-        ------
-        FitInterrupted
-            Raised on Ctrl-C; `solution` is the best choice so far.
-        """
+    def choose(self) -> tuple[WidthChoice, bool]:
+        """Return the best widths, and whether Ctrl-C ended the search, which leaves the best so far."""
         self._check_two_rows()
         n = self.rows.count
         some = _sample_rows(n, self.searched_rows)
@@ -350,9 +344,8 @@ class WidthSearch:
         except KeyboardInterrupt:
             if not np.isfinite(path.return_to_best()):
                 raise
-            message = "stopped by the user; the best widths found so far are kept."
-            raise FitInterrupted(message, self._choice(self._extend_to_all(path, len(some)), len(some))) from None
-        return self._choice(path, len(some))
+            return self._choice(self._extend_to_all(path, len(some)), len(some)), True
+        return self._choice(path, len(some)), False
 
     def _start(self, some: Array) -> WidthSearchPath:
         """Return a search for the fit of a sample, each row left out."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from mercer._errors import DataError, DegenerateDataError, FitInterrupted, MergeError, NonFiniteError
+from mercer._errors import DataError, DegenerateDataError, MergeError, NonFiniteError
 from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import optional, part_of, stored
 from mercer._threads import blas_for
@@ -23,7 +23,7 @@ from mercer.base.generative import GenerativeClassifier, TensorClassifier
 from mercer.base.linear_form import LinearPiece
 from mercer.base.posterior import add_log_prior, log
 from mercer.base.sources import fits_sources
-from mercer.base.validation import column_names, find_first, restore_on_failure
+from mercer.base.validation import column_names, find_first, raise_if_interrupted, restore_on_failure
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Source
 from mercer.discriminant_analysis._covariance import (
@@ -164,44 +164,38 @@ class DiscriminantClassifier(TensorClassifier, GenerativeClassifier):
             delattr(self, name)
         self.statistic_, self.classes_, self._flaw = statistic, statistic.labels, None
         self._priors = self._class_priors()
-        interruption: FitInterrupted | None = None
         try:
             with blas_for(self.n_features_in_):
-                solution, interruption = self._solve_moments()
-                self._estimate(solution.value)
+                solution = self._solve_moments()
+                self._estimate(solution.coef)
                 self._update_parameters()
         except DataError as flaw:
             self._flaw = flaw
             self.certificate_ = Certificate("closed form", math.inf, 0.0, f"there are no parameters: {flaw}")
         else:
-            self.certificate_, self.n_iter_ = solution.certificate, max(1, len(solution.trace) - 2)
-        if interruption is not None:
-            raise interruption
+            self.certificate_, self.n_iter_ = solution.certificate, max(1, solution.n_iter - 1)
+            raise_if_interrupted(solution)
 
-    def _solve_moments(self) -> tuple[Solution, FitInterrupted | None]:
+    def _solve_moments(self) -> Solution:
         """Return the moments of the classes, for rows with gaps their expectations, by EM."""
         patterns = self._patterns()
         if patterns.complete:
-            return self._closed_form_solution(patterns.full), None
+            return self._closed_form_solution(patterns.full)
         self.plan_ = replace(self.plan_, path=f"{self._path()}, then EM on {len(patterns.patterns)} patterns of gaps")
         tolerance, most_steps = self._em_limits()
-        try:
-            solution = em_gaussian(
-                patterns,
-                shared=self._shares_covariance(),
-                share=self._contributions(),
-                shrinkage=self._shrinkage(),
-                tolerance=tolerance,
-                most_steps=most_steps,
-                words=self._labels(),
-            )
-        except FitInterrupted as interruption:
-            return interruption.solution, interruption
-        return solution, None
+        return em_gaussian(
+            patterns,
+            shared=self._shares_covariance(),
+            share=self._contributions(),
+            shrinkage=self._shrinkage(),
+            tolerance=tolerance,
+            most_steps=most_steps,
+            words=self._labels(),
+        )
 
     def _closed_form_solution(self, moments: Any) -> Solution:
         certificate = Certificate.closed_form("the parameters are a formula of the statistics of the data")
-        return Solution(moments, certificate, ())
+        return Solution(moments, certificate)
 
     def _patterns(self) -> PatternMoments:
         patterns = self.statistic_.parts[0]

@@ -185,10 +185,10 @@ class GaussianDiscriminant(DiscriminantClassifier):
     def _check_fit_possible(self) -> None:
         self._check_two_classes(", or learn them with partial_fit, which may start with one")
 
-    def _solve_moments(self) -> tuple[Solution, Any]:
+    def _solve_moments(self) -> Solution:
         if self._structure.shape == "full":
             return super()._solve_moments()
-        return self._closed_form_solution(self.statistic_.parts[0]), None
+        return self._closed_form_solution(self.statistic_.parts[0])
 
     def _estimate(self, moments: Any) -> None:
         rows, labels = self.statistic_.rows, self._labels()

@@ -159,7 +159,7 @@ def _null_of_family(fitted: FittedModel) -> float:
         alone = replace(problem, observations=constant, strengths=Strengths.none(1))
         solved = solve_with_r(alone, "newton", SolverLimits(1e-8, 100))
         null = fitted.with_family(solved.problem.response.family)
-        return null.best_of_all - float(solved.problem.at(solved.solution.value, LOSS).value)
+        return null.best_of_all - float(solved.problem.at(solved.solution.coef, LOSS).value)
     null = fitted.with_parameters(np.zeros(len(fitted.theta)))
     return null.best_of_all - float(null.weight @ null.rows.losses(null.observations.y, null.eta))
 

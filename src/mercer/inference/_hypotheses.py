@@ -30,7 +30,7 @@ from mercer.inference._fitted import FittedModel
 from mercer.linear_model.glm_solve import alternate_with_r, estimate_theta
 from mercer.matrices import Observations
 from mercer.optim import firth, newton
-from mercer.optim.certificate import Certificate, Solution
+from mercer.optim.certificate import Certificate, History, Solution
 from mercer.optim.problem import Problem, Slope, standard_error
 from mercer.report.wording import format_count
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
@@ -78,8 +78,10 @@ class RestrictedProblem:
 
     def solve(self, most_steps: int = MOST_RESTRICTED_STEPS) -> Solution:
         """Return the minimum, as a θ, after at most `most_steps` Newton steps."""
-        solution = newton.solve(cast(Problem, self), np.zeros(self.n_columns), most_steps=most_steps)
-        return replace(solution, value=np.asarray(self.origin + self.basis @ solution.value))
+        solution = newton.solve(
+            cast(Problem, self), np.zeros(self.n_columns), most_steps=most_steps
+        ).require_completion()
+        return replace(solution, coef=np.asarray(self.origin + self.basis @ solution.coef))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +108,7 @@ class RestrictedSet:
     def minimum(self, values: Array, *starts: Array) -> Solution:
         """Return the best restricted fit, whose value is a θ; it begins at the best of the starts, moved into the set.
 
-        Estimated parameters of the family are estimated anew. The trace ends at a value that can be compared with the
+        Estimated parameters of the family are estimated anew. The history ends at a value that can be compared with the
         objective of the estimate.
         """
         if not self.fitted.family_parameters:
@@ -114,21 +116,22 @@ class RestrictedSet:
 
         def fitted(family: Family, last: RestrictedFit | None) -> RestrictedFit:
             current = replace(self, fitted=self.fitted.with_family(family))
-            begin = starts if last is None else (last.solution.value,)
+            begin = starts if last is None else (last.solution.coef,)
             return RestrictedFit(current._minimum(values, begin), current.fitted)
 
         solution, restricted = alternate_with_r(
-            fitted, lambda fit: estimate_theta(fit.fitted.problem, fit.solution.value), "others"
+            fitted, lambda fit: estimate_theta(fit.fitted.problem, fit.solution.coef), "others"
         )
         gain = restricted.best_of_all - self.fitted.best_of_all
-        return replace(solution, trace=(*solution.trace, restricted.at(solution.value, LOSS).value - gain))
+        comparable = History.of([np.nan, restricted.at(solution.coef, LOSS).value - gain])
+        return replace(solution, history=solution.history.followed_by(comparable))
 
     def _minimum(self, values: Array, starts: Sequence[Array]) -> Solution:
         moved = [start + self.moves @ (values - self.rows @ start) for start in (self.fitted.theta, *starts)]
         with np.errstate(over="ignore", invalid="ignore"):
             origin = min(moved, key=lambda theta: self.fitted.at(theta, LOSS).value)
         if self.fitted.firth:
-            return firth.solve(self.fitted.problem, origin, within=self.basis)
+            return firth.solve(self.fitted.problem, origin, within=self.basis).require_completion()
         return RestrictedProblem(self.fitted, origin, self.basis).solve(self.most_steps)
 
 
@@ -255,14 +258,14 @@ def wald_test(fitted: FittedModel, covariance: Covariance, hypothesis: Hypothesi
 
 
 def likelihood_ratio_test(fitted: FittedModel, covariance: Covariance, hypothesis: Hypothesis) -> HypothesisTest:
-    objective = _restricted(fitted, covariance.bread, hypothesis).trace[-1]
+    objective = _restricted(fitted, covariance.bread, hypothesis).objective
     # a negative difference is rounding
     drop = max(0.0, 2 * (objective - fitted.objective) / covariance.dispersion)
     return _make_test("likelihood ratio", hypothesis, drop, _residual_freedom(fitted, covariance))
 
 
 def score_test(fitted: FittedModel, covariance: Covariance, hypothesis: Hypothesis) -> HypothesisTest:
-    theta = _restricted(fitted, covariance.bread, hypothesis).value
+    theta = _restricted(fitted, covariance.bread, hypothesis).coef
     restricted = fitted.with_parameters(theta)
     root = fitted.free @ compute_bread(restricted).root
     pull = root.T @ restricted.score_at(theta)

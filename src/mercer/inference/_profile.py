@@ -12,7 +12,7 @@ from mercer._errors import InferenceError
 from mercer.inference._covariance import Bread, Covariance
 from mercer.inference._fitted import FittedModel
 from mercer.inference._hypotheses import MOST_RESTRICTED_STEPS, RestrictedSet, warn_if_far
-from mercer.optim.certificate import Certificate, Solution
+from mercer.optim.certificate import Certificate, History, Solution
 
 #: tolerance of an end, relative to its distance from the estimate
 PROFILE_TOLERANCE = 1e-10
@@ -63,7 +63,9 @@ class LikelihoodProfile:
     ) -> None:
         self._fitted, self._dispersion = fitted, dispersion
         self._restricted = RestrictedSet.of(fitted, bread, fitted.to_user[[position]], most_steps=most_steps)
-        self._estimated = Solution(fitted.theta, Certificate.closed_form("the estimate itself"), (fitted.objective,))
+        self._estimated = Solution(
+            fitted.theta, Certificate.closed_form("the estimate itself"), History.of([fitted.objective])
+        )
         #: the last restricted fit
         self._last = self._estimated
         self._estimate = float(fitted.coefficients[position])
@@ -102,9 +104,9 @@ class LikelihoodProfile:
     def _rise(self, distance: float) -> float:
         """Return the signed root of the rise at `distance` standard errors, with the other coefficients optimised."""
         value = np.array([self._estimate + distance * self._unit])
-        self._last = self._restricted.minimum(value, self._last.value)
-        if not np.isfinite(self._last.trace[-1]):
+        self._last = self._restricted.minimum(value, self._last.coef)
+        if not np.isfinite(self._last.objective):
             self._last = self._estimated
             return float(np.copysign(np.inf, distance))
-        rise = 2 * (self._last.trace[-1] - self._fitted.objective) / self._dispersion
+        rise = 2 * (self._last.objective - self._fitted.objective) / self._dispersion
         return float(np.copysign(np.sqrt(max(0.0, rise)), distance))

@@ -23,7 +23,7 @@ from mercer.base.fitted_fields import FITTED, FITTED_KERNEL_ROWS
 from mercer.base.kernel_rows import check_kernel_rows, check_semidefinite, fetch_row_values, kernel_plan
 from mercer.base.progress import watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import Plan, best_class, check_has_target, restore_on_failure
+from mercer.base.validation import Plan, best_class, check_has_target, raise_if_interrupted, restore_on_failure
 from mercer.kernel_approximation.approximate import fit_feature_map
 from mercer.kernel_approximation.function import Function, KernelFunction
 from mercer.kernel_ridge.objectives import ObjectiveTarget, find_objective
@@ -32,7 +32,6 @@ from mercer.linear_model import LogisticRegression
 from mercer.linear_model.glm_response import ResponseKind
 from mercer.linear_model.kernel_fit import (
     KernelFit,
-    KernelFitInterrupted,
     KernelProblemSpec,
     fit_kernel,
     kernel_convergence_warnings,
@@ -261,12 +260,9 @@ class Kernelized(KernelModel):
         machine = KernelProblemSpec(within, target.kind, target.strength, objective.intercept, objective.limits)
         machine = replace(machine, map=fit_feature_map(self, within, target.data.counted(X)))
         with watch_fit(self, verbose=getattr(self.model, "verbose", 0), X=X, y=y) as watch:
-            try:
-                fit = fit_kernel(machine, X, target.data, progress=watch.progress)
-            except KernelFitInterrupted as stop:
-                self._store(stop.fit, target, kernel, objective.constant, X)
-                raise
+            fit = fit_kernel(machine, X, target.data, callback=watch.callback)
         self._store(fit, target, kernel, objective.constant, X)
+        raise_if_interrupted(fit.solution)
         return kernel_convergence_warnings(fit, objective.limits)
 
     def _store(self, fit: KernelFit, target: ObjectiveTarget, kernel: Kernel, constant: float, X: Any) -> None:
@@ -278,7 +274,7 @@ class Kernelized(KernelModel):
             function = replace(function, kernel=kernel, intercept=constant * function.alpha.sum(axis=0))
         self._kind = fit.kind
         self._publish(function, flat=target.data.y.ndim == 1 and function.alpha.shape[1] == 1)
-        self.n_iter_ = max(1, len(fit.solution.trace) - 1)
+        self.n_iter_ = max(1, fit.solution.n_iter)
         self.certificate_ = fit.solution.certificate
         self.plan_ = kernel_plan(fit.path, X, exact=fit.is_exact)
         self.__dict__.pop("approximation_", None)

@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgWarning
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer._errors import DataError, FitInterrupted, KernelError, PenaltyError
+from mercer._errors import DataError, KernelError, PenaltyError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._stored import either, floats, optional, part_of, real, reals, stored
 from mercer._threads import row_blocks, thread_count
@@ -45,6 +45,7 @@ from mercer.base.validation import (
     fetch_tensor,
     forget_fit,
     is_sparse,
+    raise_if_interrupted,
     restore_on_failure,
     tensor_plan,
     validate_params,
@@ -63,7 +64,6 @@ from mercer.linear_model.glm_solve import SolverLimits
 from mercer.linear_model.kernel_fit import (
     KernelData,
     KernelFit,
-    KernelFitInterrupted,
     KernelProblemSpec,
     fit_kernel,
     kernel_convergence_warnings,
@@ -176,8 +176,8 @@ class RidgeData:
     def complete(self, solution: Solution) -> Solution:
         """Return a solution with coefficients for all rows, in the units of the targets."""
         coefficients = np.zeros(self.Y.shape)
-        coefficients[self.weighted_rows] = self.unit * solution.value.coefficients
-        return replace(solution, value=replace(solution.value, coefficients=coefficients))
+        coefficients[self.weighted_rows] = self.unit * solution.coef.coefficients
+        return replace(solution, coef=replace(solution.coef, coefficients=coefficients))
 
 
 @stored(alpha=reals(), alphas=reals("a"), errors=reals("a"))
@@ -558,13 +558,9 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         return isinstance(self.alpha, str) or is_choice_of_gamma(self.gamma)
 
     def _fit_exactly(self, task: RidgeData, y: Array) -> None:
-        try:
-            solution, interruption = self._solve(task), None
-        except FitInterrupted as interrupted:
-            solution, interruption = interrupted.solution, interrupted
-        self._store(task.complete(solution), task.X, y)
-        if interruption is not None:
-            raise interruption
+        solution = task.complete(self._solve(task))
+        self._store(solution, task.X, y)
+        raise_if_interrupted(solution)
         self._warn(solution)
 
     def _alpha(self, task: RidgeData) -> Array | None:
@@ -614,12 +610,9 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         else:
             self._keep_alpha(alpha)
             chosen = features.features(self.kernel_)
-        try:
-            fit = features.fit(chosen, alpha, start)
-        except KernelFitInterrupted as stop:
-            self._store_features(stop.fit, task, y)
-            raise
+        fit = features.fit(chosen, alpha, start)
         self._store_features(fit, task, y)
+        raise_if_interrupted(fit.solution)
         for caution in kernel_convergence_warnings(fit, FEATURE_LIMITS):
             warn(caution)
 
@@ -636,7 +629,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.alpha_ = float(alpha[0]) if isinstance(self.alpha, str | Real) else np.array(alpha)
 
     def _store(self, solution: Solution, X: Any, y: Array) -> None:
-        fit: DualFit = solution.value
+        fit: DualFit = solution.coef
         self.X_fit_ = to_numpy(X) if is_tensor(X) else X
         self.dual_coef_, self._function = fit.coefficients.reshape(y.shape), None
         self.certificate_ = solution.certificate
@@ -647,14 +640,14 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
             self.plan_ = Plan(fit.path, "float64", blocks * (blocks + 1) // 2, thread_count())
 
     def _warn(self, solution: Solution) -> None:
-        if solution.value.singular:
+        if solution.coef.singular:
             warn(
                 "Singular matrix in solving dual problem. Using least-squares solution instead. The kernel matrix plus "
                 f"alpha has eigenvalues of 0 or less: raise alpha, or change the kernel. {solution.certificate}.",
                 UserWarning,
             )
         elif not solution.certificate.holds:
-            more = ", or give float64 tensors, X.double()" if "tiles of float32" in solution.value.path else ""
+            more = ", or give float64 tensors, X.double()" if "tiles of float32" in solution.coef.path else ""
             warn(
                 f"Ill-conditioned matrix in solving dual problem: {solution.certificate}. Raise alpha, or centre and "
                 f"scale the columns{more}.",

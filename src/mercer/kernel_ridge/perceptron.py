@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state, compute_class_weight
 
-from mercer._errors import DataError, FitInterrupted, KernelError, NoRepresenterError, NotConvergedWarning
+from mercer._errors import DataError, KernelError, NoRepresenterError, NotConvergedWarning
 from mercer._stored import either, floats, part_of, real, stored
 from mercer._threads import blas_for
 from mercer._typing import Array
@@ -20,9 +20,16 @@ from mercer._warn import warn
 from mercer.base import DECIDES_ONLY, traits
 from mercer.base.fitted_fields import FITTED, FITTED_KERNEL_ROWS
 from mercer.base.kernel_rows import check_kernel_rows, check_row_weight, check_semidefinite
-from mercer.base.progress import Progress, watch_fit
+from mercer.base.progress import watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import Plan, check_has_target, check_two_classes, is_sparse, restore_on_failure
+from mercer.base.validation import (
+    Plan,
+    check_has_target,
+    check_two_classes,
+    is_sparse,
+    raise_if_interrupted,
+    restore_on_failure,
+)
 from mercer.data.labels import encode_labels
 from mercer.kernel_approximation.function import KernelFunction
 from mercer.kernel_ridge._kernelize import KernelModel
@@ -32,6 +39,7 @@ from mercer.kernels.inputs import count, take
 from mercer.linear_model import LinearThreshold, Perceptron
 from mercer.linear_model.perceptron import LARGEST_SEED, SPARSE_INTERCEPT_RATE, seed_of
 from mercer.optim.certificate import Certificate, Solution
+from mercer.optim.descent import Callback, Step
 from mercer.optim.learning_rules import LearningRate
 from mercer.optim.row_order_loops import shuffle
 from mercer.optim.span.kernel_rows import KernelRows
@@ -62,13 +70,14 @@ class PerceptronResult(NamedTuple):
     passes: int
     mistakes: float
     warning: str | None
+    interrupted: bool = False
 
 
 class KernelPerceptronRule(ABC):
     """Learning rule of the perceptron that the model was made from."""
 
     @abstractmethod
-    def learn(self, problem: PerceptronProblem, progress: Progress | None) -> PerceptronResult:
+    def learn(self, problem: PerceptronProblem, callback: Callback | None) -> PerceptronResult:
         """Learn from the rows, pass after pass."""
 
 
@@ -78,7 +87,7 @@ class KernelThresholdRule(KernelPerceptronRule):
 
     model: LinearThreshold
 
-    def learn(self, problem: PerceptronProblem, progress: Progress | None) -> PerceptronResult:
+    def learn(self, problem: PerceptronProblem, callback: Callback | None) -> PerceptronResult:
         model, incremental = self.model, self.model.mode == "incremental"
         units = [
             KernelUnit(problem.rows, y, problem.weight, float(model.fit_intercept), zero_is_positive=True)
@@ -98,12 +107,11 @@ class KernelThresholdRule(KernelPerceptronRule):
                     for unit in units:
                         unit.step_over(rate.after(passes))
                 passes += 1
-                _report_progress(progress, passes, units)
+                _report_progress(callback, passes, units)
             if not done and not incremental:
                 done = self._update_pockets(pockets)
         except KeyboardInterrupt:
-            stopped = self._collect(units, pockets, passes)
-            raise FitInterrupted("stopped by the user; the best function found so far is kept.", stopped) from None
+            return self._collect(units, pockets, passes)._replace(interrupted=True)
         return self._collect(units, pockets, passes)
 
     def _pass(
@@ -150,7 +158,7 @@ class KernelSklearnRule(KernelPerceptronRule):
 
     model: Perceptron
 
-    def learn(self, problem: PerceptronProblem, progress: Progress | None) -> PerceptronResult:
+    def learn(self, problem: PerceptronProblem, callback: Callback | None) -> PerceptronResult:
         model = self.model
         weights = compute_class_weight(model.class_weight, classes=problem.classes, y=problem.classes[problem.codes])
         intercept_rate = (SPARSE_INTERCEPT_RATE if problem.is_sparse_input else 1.0) * bool(model.fit_intercept)
@@ -165,10 +173,9 @@ class KernelSklearnRule(KernelPerceptronRule):
                 passes.append(0)
                 for _ in self._run_passes(unit, seed):
                     passes[-1] += 1
-                    _report_progress(progress, sum(passes), units)
+                    _report_progress(callback, sum(passes), units)
         except KeyboardInterrupt:
-            stopped = self._collect(units, passes)
-            raise FitInterrupted("stopped by the user; the coefficients so far are kept.", stopped) from None
+            return self._collect(units, passes)._replace(interrupted=True)
         return self._collect(units, passes)
 
     def _collect(self, units: list[KernelUnit], passes: list[int]) -> PerceptronResult:
@@ -205,10 +212,10 @@ class KernelSklearnRule(KernelPerceptronRule):
                 break
 
 
-def _report_progress(progress: Progress | None, passes: int, units: list[KernelUnit]) -> None:
-    if progress is not None:
+def _report_progress(callback: Callback | None, passes: int, units: list[KernelUnit]) -> None:
+    if callback is not None:
         mistakes = sum(int(unit.is_wrong().sum()) for unit in units)
-        progress(passes, mistakes / len(units[0].y), mistakes)
+        callback(Step(passes, mistakes / len(units[0].y), mistakes, [unit.alpha for unit in units]))
 
 
 def make_rule(model: Any) -> KernelPerceptronRule:
@@ -338,15 +345,11 @@ class KernelPerceptron(KernelModel):
         rows = cache_rows(Gram(kernel, X if len(weighted) == len(y) else take(X, weighted)))
         problem = PerceptronProblem(rows, codes, self.classes_, weight[weighted], is_sparse(X))
         self.plan_ = Plan(f"perceptron in the span of {len(weighted)} rows", "float64", 1, 1)
-        with watch_fit(self, verbose=self.model.verbose, X=X, y=y, sentence=_describe_pass) as watch:
-            try:
-                with blas_for(1):  # once, not for every mistake
-                    result = rule.learn(problem, watch.progress)
-            except FitInterrupted as stop:
-                self._store(stop.solution, kernel, X, weighted)
-                stop.solution = Solution(self.dual_coef_, self.certificate_, ())
-                raise
+        watching = watch_fit(self, verbose=self.model.verbose, X=X, y=y, sentence=_describe_pass)
+        with watching as watch, blas_for(1):  # once, not for every mistake
+            result = rule.learn(problem, watch.callback)
         self._store(result, kernel, X, weighted)
+        raise_if_interrupted(Solution(self.dual_coef_, self.certificate_, interrupted=result.interrupted))
         return result.warning
 
     def _store(self, result: PerceptronResult, kernel: Any, X: Any, weighted: Array) -> None:
@@ -396,5 +399,5 @@ class KernelPerceptron(KernelModel):
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
 
-def _describe_pass(number: int, _share: float, mistakes: float) -> str:
-    return f"{number} passes, {mistakes:g} mistakes left"
+def _describe_pass(step: Step) -> str:
+    return f"{step.iteration} passes, {step.distance:g} mistakes left"

@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import column_or_1d
 
-from mercer._errors import DataError, FitInterrupted
+from mercer._errors import DataError
 from mercer._stored import either, floats, real, stored
 from mercer._threads import row_blocks
 from mercer._typing import Array
@@ -83,10 +83,7 @@ class L1Regressor(LeastSquaresRegressor, ABC):
 
     def _solve_at(self, rows: Observations, alpha: float, l1_ratio: float, start: Any = None) -> Solution:
         """Return the solution at one penalty, and set `dual_gap_` and `n_iter_`."""
-        try:
-            fitted = fit_targets(rows, alpha, self._terms(l1_ratio), precompute=self.precompute, start=start)
-        except FitInterrupted as stop:
-            raise FitInterrupted(str(stop), self._record(stop.solution, rows)) from None
+        fitted = fit_targets(rows, alpha, self._terms(l1_ratio), precompute=self.precompute, start=start)
         return self._record(fitted, rows)
 
     def _record(self, fitted: CoordinateFit, rows: Observations) -> Solution:
@@ -96,20 +93,20 @@ class L1Regressor(LeastSquaresRegressor, ABC):
         self.dual_gap_ = gaps[0] if single else gaps
         self.n_iter_ = sweeps[0] if single else sweeps
         solution = fitted.solution
-        if self.selection == "random" and solution.value.path == WORKING_SETS:
-            return replace(solution, value=replace(solution.value, path=RANDOM_WORKING_SETS))
+        if self.selection == "random" and solution.coef.path == WORKING_SETS:
+            return replace(solution, coef=replace(solution.coef, path=RANDOM_WORKING_SETS))
         return solution
 
     def _store(self, solution: Solution, rows: Observations, y: Any) -> None:
         super()._store(solution, rows, y)
-        moved = self._moved_by_rounding(solution.value, rows)
+        moved = self._moved_by_rounding(solution.coef, rows)
         if moved.any():
             gaps = np.square(np.sqrt(self.dual_gap_, dtype=np.float64) + moved * np.sqrt(0.5 / rows.total_weight))
             self.dual_gap_ = cast_to_precision(gaps, rows.design.dtype)[() if np.ndim(self.dual_gap_) else 0]
 
     def _findings(self, solution: Solution) -> list[Finding]:
         found = super()._findings(solution)
-        if not solution.value.coefficients.any():
+        if not solution.coef.coefficients.any():
             sentence = "Every coefficient is zero: the penalty outweighs what any column explains."
             found.append(Finding("empty", "note", sentence, "Choose a smaller alpha, e.g. by LassoCV."))
         return found
@@ -408,6 +405,8 @@ def choose_penalty(errors: Array, alphas: Sequence[Array], l1_ratios: Sequence[A
 
 def _test_errors(task: PathTask, test: Array, weight: Array | None, alphas: Array, terms: PathTerms) -> Array:
     found = fit_path(task, alphas, terms)
+    if found[-1].interrupted:  # there is no model of all rows yet: the old one stays
+        raise KeyboardInterrupt("stopped by the user before a penalty was chosen.")
     warn_if_unconverged(found, alphas, task.total)
     rows = np.arange(len(task.y))[test]
     weight = np.ones(len(rows)) if weight is None else weight[rows]
@@ -491,12 +490,8 @@ class L1RegressorCV(L1Regressor, ABC):
         alphas = self._grids(PathTask.of(X, y, rows.weight), l1_ratios)
         splits = self._splits(rows, params)
         kinds = [self._terms(l1_ratio) for l1_ratio in l1_ratios]
-        try:
-            with show_bar(self, verbose=self.verbose, total=len(kinds) * len(splits), what="paths") as progress:
-                errors = mean_squared_errors(X, y, rows.weight, splits, alphas, kinds, progress=progress)
-        except FitInterrupted:
-            # there is no model of all rows yet: the old one stays
-            raise KeyboardInterrupt("stopped by the user before a penalty was chosen.") from None
+        with show_bar(self, verbose=self.verbose, total=len(kinds) * len(splits), what="paths") as progress:
+            errors = mean_squared_errors(X, y, rows.weight, splits, alphas, kinds, progress=progress)
         self.mse_path_ = np.squeeze(np.moveaxis(errors, 2, 1))
         self.alpha_, l1_ratio = choose_penalty(errors, alphas, l1_ratios)
         self._store_l1_ratio(l1_ratio)

@@ -24,7 +24,7 @@ from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyErr
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer._warn import warn
-from mercer.base.validation import check_finite_entries, check_start
+from mercer.base.validation import STOPPED, check_finite_entries, check_start
 from mercer.families.penalties import Strengths
 from mercer.matrices import Matrix, Observations, as_matrix
 from mercer.matrices.columns import CONSTANT_SPREAD
@@ -83,6 +83,7 @@ class PathPoint(NamedTuple):
     sweeps: int
     certificate: Certificate
     path: str
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,7 @@ class PathTask:
 
 
 def fit_path(task: PathTask, alphas: Array, terms: PathTerms, start: Array | None = None) -> list[PathPoint]:
-    """Return the models at the alphas, in their order; a `FitInterrupted` has those found so far as its `solution`."""
+    """Return the models at the alphas, in their order; Ctrl-C leaves those found so far, the last `interrupted`."""
     alphas = np.asarray(alphas, dtype=np.float64)
     if start is not None:
         check_start(start)
@@ -151,30 +152,29 @@ def name_largest_column(X: Matrix) -> Iterator[None]:
 
 def _with_l1(task: PathTask, alphas: Array, terms: PathTerms, start: Array | None) -> list[PathPoint]:
     def point(solution: Solution) -> PathPoint:
-        fit: LassoFit = solution.value
+        fit: LassoFit = solution.coef
         tolerance = solution.certificate.tolerance * (terms.tolerance / terms.aim if terms.aim else 1.0)
         # rounding may make the gap negative; in this order of arguments NaN stays NaN
         certificate = replace(solution.certificate, value=max(solution.certificate.value, 0.0), tolerance=tolerance)
         gap = certificate.value / task.total
-        return PathPoint(fit.coefficients, fit.intercept, gap, fit.sweeps, certificate, WORKING_SETS)
-
-    try:
-        solutions = solve_path(
-            task.X,
-            task.y,
-            terms.strengths(task.X.n_columns),
-            alphas * task.total,
-            weight=task.weight,
-            fit_intercept=terms.intercept,
-            positive=terms.positive,
-            start=start,
-            tolerance=terms.aim,
-            most_sweeps=MAX_LASSO_SWEEPS if terms.most_sweeps is None else terms.most_sweeps,
-            screening=terms.screening,
-            gram=terms.gram,
+        return PathPoint(
+            fit.coefficients, fit.intercept, gap, fit.sweeps, certificate, WORKING_SETS, solution.interrupted
         )
-    except FitInterrupted as stop:
-        raise FitInterrupted(str(stop), [point(solution) for solution in stop.solution]) from None
+
+    solutions = solve_path(
+        task.X,
+        task.y,
+        terms.strengths(task.X.n_columns),
+        alphas * task.total,
+        weight=task.weight,
+        fit_intercept=terms.intercept,
+        positive=terms.positive,
+        start=start,
+        tolerance=terms.aim,
+        most_sweeps=MAX_LASSO_SWEEPS if terms.most_sweeps is None else terms.most_sweeps,
+        screening=terms.screening,
+        gram=terms.gram,
+    )
     return [point(solution) for solution in solutions]
 
 
@@ -186,9 +186,9 @@ def _without_l1(task: PathTask, alpha: float, terms: PathTerms) -> PathPoint:
         solution = least_squares(rows, penalty, intercept=terms.intercept)
     else:
         solution = solve_by_conjugate_gradients(rows, penalty, intercept=terms.intercept, tolerance=RESIDUAL_TOLERANCE)
-    w, b = solution.value.coefficients[:, 0], float(solution.value.intercept[0])
+    w, b = solution.coef.coefficients[:, 0], float(solution.coef.intercept[0])
     gap = _duality_gap(task, w, alpha, terms) / task.total
-    return PathPoint(w, b, gap, 1, solution.certificate, solution.value.path)
+    return PathPoint(w, b, gap, 1, solution.certificate, solution.coef.path, solution.interrupted)
 
 
 def _duality_gap(task: PathTask, coefficients: Array, alpha: float, terms: PathTerms) -> float:
@@ -300,7 +300,7 @@ def fit_targets(
 ) -> CoordinateFit:
     """Fit every target at one alpha; observations that can only be summed are reduced to a small problem first.
 
-    A `FitInterrupted` has a `CoordinateFit` as its `solution`, with zeros for targets that were not fitted.
+    After Ctrl-C there are zeros for targets that were not fitted.
     """
     terms, starts = replace(terms, closely=True), _split_start(start, rows)
     if not rows.has_rows:
@@ -322,12 +322,10 @@ def fit_each_target(
     """Fit every target and `combine` the models; after an interruption, those found so far."""
     found: list[PathPoint] = []
     for task, begin in zip(tasks, starts, strict=True):
-        try:
-            found.extend(fit_path(task, np.array([alpha]), terms, begin))
-        except FitInterrupted as stop:
-            found.append(stop.solution[-1])
+        found.append(fit_path(task, np.array([alpha]), terms, begin)[-1])
+        if found[-1].interrupted:
             found.extend(_unfitted_point(task) for task in tasks[len(found) :])
-            raise FitInterrupted(str(stop), combine(found)) from None
+            return combine(found)
     warn_if_unconverged(found, np.full(len(found), alpha), tasks[0].total)
     return combine(found)
 
@@ -362,7 +360,8 @@ def combine_targets(found: list[PathPoint], constant: tuple[int, ...]) -> Coordi
     intercept = np.array([point.intercept for point in found])
     linear = LinearFit(coefficients, intercept, found[0].path, constant=constant)
     worst = max(found, key=lambda point: point.certificate.value - point.certificate.tolerance)
-    return CoordinateFit(Solution(linear, worst.certificate, ()), found)
+    interrupted = any(point.interrupted for point in found)
+    return CoordinateFit(Solution(linear, worst.certificate, interrupted=interrupted), found)
 
 
 def _fit_sums(sums: NormalEquations, alpha: float, terms: PathTerms, starts: Sequence[Array | None]) -> CoordinateFit:
@@ -605,6 +604,8 @@ def enet_path(
     except NonFiniteError:
         check_finite_entries(X, [f"x{j}" for j in range(X.shape[1])], "enet_path")
         raise
+    if found[-1].interrupted:
+        raise FitInterrupted(STOPPED, found)
     warn_if_unconverged(found, chosen, task.total)
     _print_progress(found, verbose)
     coefs = np.column_stack([point.coefficients for point in found]).astype(X.dtype, copy=False)

@@ -8,6 +8,7 @@ end. The other rules stop when the gradient of their loss vanishes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,10 +18,11 @@ from mercer._errors import DivergedWarning, NonFiniteError, NotConvergedWarning
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer._warn import warn
-from mercer.linear_model._learning_history import History, HistoryLog
+from mercer.linear_model._learning_history import HistoryLog, LearningHistory
 from mercer.matrices import Observations
 from mercer.optim import separation, stochastic
-from mercer.optim.certificate import STATIONARY, Certificate, Progress, Solution, keep_on_interrupt
+from mercer.optim.certificate import STATIONARY, Certificate, History, Solution
+from mercer.optim.descent import Callback, Step
 from mercer.optim.gradient import ErrorSums
 from mercer.optim.learning_rules import (
     LabelledRows,
@@ -310,7 +312,7 @@ class LearnedWeights(NamedTuple):
 
     coefficients: Array
     intercept: Array
-    history: History
+    history: LearningHistory
     separations: tuple[Separation | None, ...]
 
 
@@ -322,7 +324,7 @@ def learn(
     *,
     tolerance: float | None,
     most_passes: int,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
     blame: Callable[[], None] = lambda: None,
 ) -> Solution:
     """Train units.
@@ -342,25 +344,24 @@ def learn(
         means "until a proof". None makes all passes without a test for convergence.
     most_passes : int
         Maximum number of passes; without convergence a `NotConvergedWarning` follows (unless the tolerance is None).
-    progress : callable, optional
-        Called after each pass with its number, the mean loss and the gradient (∞ until it was computed).
+    callback : callable, optional
+        Called after each pass with a `Step`: the mean loss, and the gradient as distance (∞ until it was computed).
     blame : callable
         Called if a number is not finite; raises an error if the data are the cause.
 
     Returns
     -------
     solution : Solution
-        `value` is `LearnedWeights`; `trace` has the mean loss of each pass.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the weights learned so far.
+        `coef` is `LearnedWeights`; the history has the mean loss of each pass.
     """
     run = LearningRun(data, rule, options, units, tolerance, blame)
     # threads are chosen once, not in every pass
-    with keep_on_interrupt(run.solution, "the weights learnt so far are kept"), blas_for(data.n_columns):
-        run.make_passes(most_passes, progress)
+    try:
+        with blas_for(data.n_columns):
+            run.make_passes(most_passes, callback)
+    except KeyboardInterrupt:
+        solution = run.solution()
+        return replace(solution, certificate=solution.certificate.after_interruption(), interrupted=True)
     run.warn()
     return run.solution()
 
@@ -388,12 +389,12 @@ class LearningRun:
         #: whether the monitor has examined the current weights
         self._is_examined = False
 
-    def make_passes(self, most_passes: int, progress: Progress | None) -> None:
+    def make_passes(self, most_passes: int, callback: Callback | None) -> None:
         for number in range(1, most_passes + 1):
             last = number == most_passes
             done = self._incremental_pass(number, last) if self._options.incremental else self._batch_pass()
-            if progress is not None:
-                progress(number, self._log.loss[-1], self._descent.gradient)
+            if callback is not None:
+                callback(Step(number, self._log.loss[-1], self._descent.gradient, self._units.w))
             if done:
                 return
         # the weights after the last step over all rows are not examined yet
@@ -476,7 +477,7 @@ class LearningRun:
         w = self._weights() if self._monitor.weights is None else self._monitor.weights
         bias = w[columns] if self._data.intercept else np.zeros(self._data.units)
         learned = LearnedWeights(w[:columns].T.copy(), bias, history, tuple(self._pocket.separations))
-        return Solution(learned, self.certificate(), tuple(history.loss.tolist()))
+        return Solution(learned, self.certificate(), History.of(history.loss))
 
     def certificate(self) -> Certificate:
         if self._is_examined or self._monitor.weights is not None:

@@ -33,7 +33,7 @@ MOST_WEIGHTS_KEPT = 4_000_000
     intercepts=optional(floats("n.")),
 )
 @dataclass(frozen=True, eq=False)
-class History:
+class LearningHistory:
     """Losses, errors and weights of units in each pass over the rows.
 
     Loss, error and mistakes are those during the pass: of the weights at its beginning in batch mode, and of the
@@ -56,7 +56,7 @@ class History:
 
     Examples
     --------
-    >>> record = History(*np.array([[0.7, 0.3], [0.5, 0.0], [2, 0], [1.0, 1.0]]), None, None)
+    >>> record = LearningHistory(*np.array([[0.7, 0.3], [0.5, 0.0], [2, 0], [1.0, 1.0]]), None, None)
     >>> record.frame("numpy")
     array([[1. , 0.7, 0.5, 2. , 1. ],
            [2. , 0.3, 0. , 0. , 1. ]])
@@ -70,7 +70,7 @@ class History:
     intercepts: Array | None
 
     @classmethod
-    def of_parts(cls, parts: Sequence[tuple[float, History]]) -> History:
+    def of_parts(cls, parts: Sequence[tuple[float, LearningHistory]]) -> LearningHistory:
         """Return the history of one pass over rows that came in parts, from the weight and the history of each part."""
         share = np.array([weight for weight, _ in parts])
         share /= share.sum()
@@ -203,9 +203,9 @@ class HistoryLog:
             if len(self._weights) * w.size > self._most_weights:
                 self._weights = None
 
-    def history(self) -> History:
+    def history(self) -> LearningHistory:
         loss, error, mistakes, rate = (np.array(column, dtype=float) for column in self._columns())
         if not self._weights:
-            return History(loss, error, mistakes, rate, None, None)
+            return LearningHistory(loss, error, mistakes, rate, None, None)
         coefficients, intercepts = (np.array(part) for part in zip(*self._weights, strict=True))
-        return History(loss, error, mistakes, rate, coefficients, intercepts)
+        return LearningHistory(loss, error, mistakes, rate, coefficients, intercepts)

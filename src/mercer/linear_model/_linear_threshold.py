@@ -37,6 +37,7 @@ from mercer.base.progress import CallbackSupportMixin, watch_fit, with_callbacks
 from mercer.base.sources import check_no_offset, fits_sources, reader_of, streamed_plan
 from mercer.base.validation import (
     NO_WEIGHT,
+    STOPPED,
     Plan,
     check_finite,
     check_has_target,
@@ -45,6 +46,7 @@ from mercer.base.validation import (
     check_weight,
     decode_labels,
     forget_fit,
+    raise_if_interrupted,
     restore_on_failure,
     validate_params,
 )
@@ -53,7 +55,7 @@ from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.engines.passes import current_run
 from mercer.linear_model._learning import learn
-from mercer.linear_model._learning_history import History
+from mercer.linear_model._learning_history import LearningHistory
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.learning_rules import LEARNING_RULES, LabelledRows, RuleOptions, ThresholdUnits
 
@@ -78,8 +80,7 @@ def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any], *,
             raise
         # the certificate of the last chunk is about its rows alone
         model.certificate_ = Certificate("separation", np.inf, 0.0, "was not computed: the fit was interrupted")
-        message = "stopped by the user; the weights learnt so far are kept."
-        raise FitInterrupted(message, Solution(model.coef_, model.certificate_, ())) from None
+        raise FitInterrupted(STOPPED, Solution(model.coef_, model.certificate_, interrupted=True)) from None
     sentence = "rows on the wrong side of a hyperplane after one pass; none would prove the classes separable"
     model.certificate_ = Certificate("separation", wrong, 0.0, sentence)
     model.plan_ = streamed_plan(f"{model.plan_.path}, in one pass", model.plan_.dtype)
@@ -172,7 +173,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     _units=part_of(ThresholdUnits, u="u"),
     coef_=floats("ud"),
     intercept_=floats("u"),
-    trace_=part_of(History),
+    trace_=part_of(LearningHistory),
     separations_=optional(sequence(".", optional(part_of()))),
 )
 class LinearThreshold(CallbackSupportMixin, LinearClassifier):
@@ -230,7 +231,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         w₀ of each unit.
     n_iter_ : int
         Passes over the rows in the last `fit` or `partial_fit`.
-    trace_ : History
+    trace_ : LearningHistory
         Loss, error, mistakes and weights of each pass, with `trace_.frame()` and `trace_.plot()`.
     separations_ : tuple of Separation or None
         For each unit of a perceptron that found no hyperplane: whether one exists, with the proof.
@@ -331,7 +332,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     def _fit_source(self, source: Source) -> Any:
         if self.mode == "batch":
             return NotImplemented
-        records: list[tuple[float, History]] = []
+        records: list[tuple[float, LearningHistory]] = []
 
         def learn_from(chunk: Chunk) -> None:
             self.partial_fit(chunk.X, chunk.y, sample_weight=chunk.weight)
@@ -340,7 +341,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         self._classes_fixed = False
         learn_in_order(self, source, learn_from, zero_is_positive=True)
         check_two_classes(self.classes_, OR_BY_PARTS)
-        self.trace_ = History.of_parts(records)
+        self.trace_ = LearningHistory.of_parts(records)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -428,26 +429,22 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         order = "row after row" if incremental else "all rows at once"
         self.plan_ = Plan(f"{self.rule} rule, {order}", str(X.dtype), 1, 1 if incremental else thread_count())
         with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
-            try:
-                self._store(
-                    learn(
-                        data,
-                        rule,
-                        options,
-                        self._units,
-                        tolerance=tolerance,
-                        most_passes=most_passes,
-                        progress=watch.progress,
-                        blame=lambda: check_finite(self, X),
-                    )
-                )
-            except FitInterrupted as stop:
-                self._store(stop.solution)
-                if not watch.stopped:
-                    raise
+            solution = learn(
+                data,
+                rule,
+                options,
+                self._units,
+                tolerance=tolerance,
+                most_passes=most_passes,
+                callback=watch.callback,
+                blame=lambda: check_finite(self, X),
+            )
+        self._store(solution)
+        if not watch.stopped:
+            raise_if_interrupted(solution)
 
     def _store(self, solution: Solution) -> None:
-        learned = solution.value
+        learned = solution.coef
         self.coef_, self.intercept_ = learned.coefficients, learned.intercept
         self.trace_, self.separations_ = learned.history, learned.separations
         self.n_iter_ = max(1, len(learned.history))

@@ -32,6 +32,7 @@ from mercer.base.validation import (
     encode_tensor_labels,
     move_to_main_memory,
     publish,
+    raise_if_interrupted,
     restore_on_failure,
     tensor_plan,
     validate_params,
@@ -44,7 +45,6 @@ from mercer.linear_model.logistic_path import (
     LogisticCallbacks,
     LogisticPath,
     LogisticPoint,
-    PathInterrupted,
     PathPenalty,
     check_enough_classes,
     check_solver,
@@ -61,6 +61,7 @@ from mercer.linear_model.logistic_path import (
 )
 from mercer.matrices.streamed import Responses, Survey
 from mercer.optim import streamed_proximal
+from mercer.optim.descent import map_coefficients
 from mercer.optim.linear_fit import NOT_FINITE
 
 #: maximum number of columns of which a comparison takes all products as features
@@ -244,24 +245,18 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
 
     def _follow(self, path: LogisticPath, penalised: PathPenalty, X: Any, y: Any, sample_weight: Any) -> None:
         """Solve, diagnose and store; after an interruption the best coefficients so far are stored."""
-        try:
-            point = self._solve(path, penalised, X, y, sample_weight)
-        except PathInterrupted as stop:
-            self.diagnosis_ = Diagnosis()
-            self._store(stop.point)
-            raise
-        if not np.isfinite(point.certificate.value):
-            if X is not None:
-                check_finite(self, X)
-            raise NonFiniteError(NOT_FINITE)
-        names, classes = column_names(self), [str(label) for label in self.classes_.tolist()]
-        check_coefficients(point.coefficients.coef, names)
-        try:
+        point = self._solve(path, penalised, X, y, sample_weight)
+        self.diagnosis_ = Diagnosis()
+        if not point.solution.interrupted:
+            if not np.isfinite(point.certificate.value):
+                if X is not None:
+                    check_finite(self, X)
+                raise NonFiniteError(NOT_FINITE)
+            names, classes = column_names(self), [str(label) for label in self.classes_.tolist()]
+            check_coefficients(point.coefficients.coef, names)
             point, self.diagnosis_ = diagnose_point(path, point, names, classes)
-        except PathInterrupted:
-            self._store(point)
-            raise
         self._store(point)
+        raise_if_interrupted(point.solution)
         warn_if_unfinished(point, self.solver, self.max_iter)
 
     def _fit_source(self, source: Source) -> Any:
@@ -313,11 +308,10 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
     def _solve(self, path: LogisticPath, penalised: PathPenalty, X: Any, y: Any, sample_weight: Any) -> LogisticPoint:
         start = self._start()
         if hasattr(self, "_skl_callbacks"):
-            begin = path.start() if start is None else start
-            with report_steps(self, X, y, sample_weight, begin) as listener:
-                return path.at(*penalised, start, listener=listener)
+            with report_steps(self, X, y, sample_weight) as callback:
+                return path.at(*penalised, start, callback=map_coefficients(callback, path.coefficients))
         with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
-            return path.at(*penalised, start, progress=watch.progress)
+            return path.at(*penalised, start, callback=watch.callback)
 
     def _penalised(self) -> PathPenalty:
         """Return C and l1_ratio, by scikit-learn's rules and with its warnings about deprecated parameters."""

@@ -38,6 +38,7 @@ from mercer.base.validation import (
     check_finite,
     check_weight,
     column_names,
+    raise_if_interrupted,
     restore_on_failure,
     validate_params,
     weight_in_fold,
@@ -49,7 +50,6 @@ from mercer.linear_model.logistic_path import (
     LogisticCallbacks,
     LogisticPath,
     LogisticPoint,
-    PathInterrupted,
     PathPenalty,
     check_solver,
     checked_rows,
@@ -227,7 +227,9 @@ def score_fits(points: Points, score: Callable[[int, LogisticPoint], float]) -> 
 def _fit_along(path: LogisticPath, Cs: Array, l1_ratio: float) -> list[LogisticPoint]:
     points: list[LogisticPoint] = []
     for C in Cs:
-        points.append(check_solved(path.at(float(C), l1_ratio, points[-1].coefficients if points else None)))
+        point = path.at(float(C), l1_ratio, points[-1].coefficients if points else None)
+        point.solution.require_completion()  # before a penalty is chosen, the model stays as it was
+        points.append(check_solved(point))
     return points
 
 
@@ -513,9 +515,6 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))
         try:
             points = fit_folds(path, grid, [train for train, _ in folds])
-        except PathInterrupted:
-            # no fit to all rows has begun: the model stays as it was
-            raise KeyboardInterrupt("stopped by the user before a penalty was chosen.") from None
         except NonFiniteError:
             check_finite(self, X)
             raise
@@ -529,6 +528,7 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         self.diagnosis_ = Diagnosis()
         point = self._refit_best(path, grid, fits, options) if self.refit else self._average_folds(grid, fits, options)
         self._store(point)
+        raise_if_interrupted(point.solution)
         warn_if_unfinished(point, self.solver, self.max_iter)
 
     def _weights(self, sample_weight: Any, X: Any, codes: Array) -> Array | None:
@@ -551,14 +551,10 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         self._publish(fits, options, grid.Cs[at_C], options.l1_ratios[at_ratio])
         self._penalised = PathPenalty(float(grid.Cs[at_C]), grid.l1_ratios[at_ratio])
         start = mean_coefficients([of_fold[at_ratio][at_C] for of_fold in fits.points])
-        try:
-            point = check_solved(path.at(*self._penalised, start))
-            point, self.diagnosis_ = diagnose_point(
-                path, point, column_names(self), list(map(str, self.classes_.tolist()))
-            )
-        except PathInterrupted as stop:
-            self._store(stop.point)
-            raise
+        point = path.at(*self._penalised, start)
+        if not point.solution.interrupted:
+            names, classes = column_names(self), list(map(str, self.classes_.tolist()))
+            point, self.diagnosis_ = diagnose_point(path, check_solved(point), names, classes)
         return point
 
     def _average_folds(self, grid: PenaltyGrid, fits: FoldFits, options: CVOptions) -> LogisticPoint:

@@ -32,6 +32,7 @@ from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
+    STOPPED,
     Plan,
     check_finite,
     check_has_target,
@@ -44,7 +45,7 @@ from mercer.base.validation import (
     restore_on_failure,
 )
 from mercer.data.labels import encode_labels
-from mercer.optim.certificate import Certificate
+from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.row_space import FEW_HESSIAN_COLUMNS, RowSpace
 from mercer.report.wording import format_count
 
@@ -211,7 +212,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
                 point, steps = following, steps + 1
         except KeyboardInterrupt:
             self._store(problem, point, steps, np.inf)
-            raise FitInterrupted("stopped by the user; the best coefficients found so far are kept.", self) from None
+            raise FitInterrupted(STOPPED, Solution(self.coef_, self.certificate_, interrupted=True)) from None
         self._store(problem, point, steps, problem.distance(point, distance))
 
     def _store(self, problem: ProportionalOdds, point: OrdinalCoefficients, steps: int, distance: float) -> None:

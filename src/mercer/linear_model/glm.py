@@ -54,8 +54,10 @@ from mercer.base.validation import (
     check_tensor,
     check_weight,
     column_names,
+    complete_unless_interrupted,
     fetch_tensor,
     move_to_main_memory,
+    raise_if_interrupted,
     restore_on_failure,
     tensor_plan,
     validate_params,
@@ -93,11 +95,9 @@ from mercer.linear_model.glm_response import ClassResponse, MeanResponse, Respon
 from mercer.linear_model.glm_solve import (
     DiagnosedFit,
     Solved,
-    SolveInterrupted,
     SolverLimits,
     convergence_warnings,
     estimates_r,
-    keep_solved_on_interrupt,
 )
 from mercer.linear_model.glm_target import (
     ResponseTrials,
@@ -113,7 +113,6 @@ from mercer.linear_model.kernel_fit import (
     KERNEL_SOLVERS,
     KernelData,
     KernelFit,
-    KernelFitInterrupted,
     KernelProblemSpec,
     fit_kernel,
     kernel_convergence_warnings,
@@ -546,18 +545,23 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
     ) -> tuple[MercerWarning, ...]:
         """Solve, diagnose and store; after an interruption the best coefficients so far are stored."""
         with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
-            try:
-                solved = self._kind.solve(problem, self.solver, self._limits, self._start(before), watch.progress)
-                with keep_solved_on_interrupt(solved):
-                    fit = self._kind.diagnose(solved, self._names, self.on_separation, self._limits, watch.progress)
+            solved = self._kind.solve(problem, self.solver, self._limits, self._start(before), watch.callback)
+
+            def diagnose() -> DiagnosedFit:
+                fit = self._kind.diagnose(solved, self._names, self.on_separation, self._limits, watch.callback)
+                if not fit.solved.solution.interrupted:
                     self._store(fit)
-            except SolveInterrupted as stop:
+                return fit
+
+            fit = complete_unless_interrupted(solved.solution, diagnose)
+            solved = solved.after_interruption() if fit is None else fit.solved
+            if fit is None or solved.solution.interrupted:
                 # the figures of a source would take another pass, which is too long after Ctrl-C
                 figures = UNKNOWN_FIGURES if problem.observations.streamed else None
-                self._store(DiagnosedFit(stop.solved, len(self._names) * self._kind.n_free_predictors), figures)
-                if watch.stopped:
-                    return ()
-                raise
+                self._store(DiagnosedFit(solved, len(self._names) * self._kind.n_free_predictors), figures)
+                if not watch.stopped:
+                    raise_if_interrupted(solved.solution)
+                return ()
         is_separated = any(isinstance(caution, SeparationWarning) for caution in fit.cautions)
         return fit.cautions if is_separated else (*fit.cautions, *convergence_warnings(fit.solved, self._limits))
 
@@ -583,13 +587,13 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
             self.__dict__.pop(name, None)
         figures = figures or self._kind.figures(solved, fit.effective_parameters, self.weight_kind)
         overdispersion = self._kind.overdispersion(figures)
-        self._kind, self._w = self._kind.fitted(solved), solved.solution.value
+        self._kind, self._w = self._kind.fitted(solved), solved.solution.coef
         self.coefficient_names_ = list(self._terms.names)
         with np.errstate(over="ignore", invalid="ignore"):
             self.coef_, self.intercept_ = self._kind.to_user(self._w, self._terms.coordinates)
         check_coefficients(np.atleast_2d(self.coef_), self.coefficient_names_)
         self._store_figures(figures)
-        self.n_iter_ = max(1, len(solved.solution.trace) - 1)
+        self.n_iter_ = max(1, solved.solution.n_iter)
         self.certificate_ = solved.solution.certificate
         self.plan_ = replace(self.plan_, path=str(solved.choice))
         absent = find_absent_overdispersion(self.family_)
@@ -619,14 +623,11 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         outputs = getattr(spec.kind.response, "columns", 1)  # type: ignore[attr-defined]
         is_start = before is not None and before.alpha.shape == (len(y), outputs)
         with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
-            try:
-                fit = fit_kernel(spec, X, data, start=before if is_start else None, progress=watch.progress)
-            except KernelFitInterrupted as stop:
-                self._store_function(stop.fit, kernel, X)
-                if watch.stopped:
-                    return ()
-                raise
+            fit = fit_kernel(spec, X, data, start=before if is_start else None, callback=watch.callback)
         self._store_function(fit, kernel, X)
+        if watch.stopped:
+            return ()
+        raise_if_interrupted(fit.solution)
         return kernel_convergence_warnings(fit, self._limits)
 
     def _specify_kernel_problem(
@@ -658,11 +659,11 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         else:
             self.dual_coef_, self.intercept_ = function.alpha, self._kind.linear(function.intercept[None])[0]
         problem, w = fit.as_column()
-        solved = Solved(problem, replace(fit.solution, value=w), SolverChoice("newton", "a kernel"))
-        used = used_degrees_of_freedom(fit.problem(), fit.solution.value.values) if has_one_output else np.nan
+        solved = Solved(problem, replace(fit.solution, coef=w), SolverChoice("newton", "a kernel"))
+        used = used_degrees_of_freedom(fit.problem(), fit.solution.coef.values) if has_one_output else np.nan
         figures = fit.kind.figures(solved, used, self.weight_kind)
         self._store_figures(figures)
-        self.n_iter_ = max(1, len(fit.solution.trace) - 1)
+        self.n_iter_ = max(1, fit.solution.n_iter)
         self.certificate_ = fit.solution.certificate
         self.__dict__.pop("approximation_", None)
         if fit.approximation is not None:

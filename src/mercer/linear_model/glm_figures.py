@@ -177,7 +177,7 @@ def null_deviance(problem: Problem) -> float:
 def fit_constant_deviance(problem: Problem, constant: Observations, tolerance: float = 1e-8) -> float:
     """Return the deviance of the best intercept, for rows with an offset and no columns."""
     alone = replace(problem, observations=constant, strengths=Strengths.none(1))
-    return 2 * solve(alone, "newton", SolverLimits(tolerance, 100)).solution.trace[-1]
+    return 2 * solve(alone, "newton", SolverLimits(tolerance, 100)).solution.require_completion().objective
 
 
 def _deviance(response: Response, y: Array, eta: Array, weight: Array | None) -> float:

@@ -43,9 +43,11 @@ from mercer.base.validation import (
     check_tensor_weight,
     check_weight,
     column_names,
+    complete_unless_interrupted,
     fetch_tensor,
     is_sparse,
     publish,
+    raise_if_interrupted,
     restore_on_failure,
     tensor_plan,
     validate_params,
@@ -58,11 +60,9 @@ from mercer.linear_model._dependence import find_dependence
 from mercer.linear_model.glm_figures import deviance_explained
 from mercer.linear_model.glm_solve import (
     Solved,
-    SolveInterrupted,
     SolverLimits,
     certificate_as_published,
     curvature_along,
-    keep_solved_on_interrupt,
     solve,
 )
 from mercer.linear_model.glm_target import read_numbers
@@ -173,17 +173,14 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _minimise(self, problem: Problem, X: Any = None, y: Any = None) -> None:
         """Solve and store; after an interruption the best coefficients so far are stored."""
-        try:
-            with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
-                solved = solve(
-                    problem, self._solver(), self._limits(problem), start=self._start(problem), progress=watch.progress
-                )
-            with keep_solved_on_interrupt(solved):
-                solved = self._resolve_dependence(solved)
-        except SolveInterrupted as stop:
-            self._store(stop.solved)
-            raise
+        with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
+            solved = solve(
+                problem, self._solver(), self._limits(problem), start=self._start(problem), callback=watch.callback
+            )
+        resolved = complete_unless_interrupted(solved.solution, lambda: self._resolve_dependence(solved))
+        solved = solved.after_interruption() if resolved is None else resolved
         self._store(solved)
+        raise_if_interrupted(solved.solution)
         warn_if_not_converged(self.solver, self.certificate_, self.n_iter_, self.max_iter, allowed=self._allowed)
 
     def _fit_source(self, source: Source) -> None:
@@ -291,24 +288,24 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
                 "collinear. Leave some out, or increase alpha.",
                 LinAlgWarning,
             )
-        value = dependence.smallest(solved.solution.value, observations.design.coordinates)
-        return solved.with_value(value)
+        value = dependence.smallest(solved.solution.coef, observations.design.coordinates)
+        return solved.with_coef(value)
 
     def _store(self, solved: Solved) -> None:
         coordinates: Coordinates = solved.problem.observations.design.coordinates
         with np.errstate(over="ignore", invalid="ignore"):
-            coefficients, intercept = coordinates.to_user(solved.solution.value)
+            coefficients, intercept = coordinates.to_user(solved.solution.coef)
         check_coefficients(coefficients[None], column_names(self))
         self.plan_ = replace(self.plan_, path=str(solved.choice))
         publish(self, coef_=coefficients)
         self.intercept_ = self.coef_.dtype.type(intercept) if self.fit_intercept else 0.0
-        self.n_iter_ = max(1, len(solved.solution.trace) - 1)
+        self.n_iter_ = max(1, solved.solution.n_iter)
         change = coordinates.from_user(
             self.coef_.astype(np.float64) - coefficients, float(self.intercept_) - float(intercept)
         )
         self.certificate_ = solved.solution.certificate
         if change.any():
-            squares = curvature_along(solved.problem, solved.solution.value, change)
+            squares = curvature_along(solved.problem, solved.solution.coef, change)
             self.certificate_ = certificate_as_published(solved.problem, solved.solution, squares, self.coef_.dtype)
 
     def _linear_predictor(self, X: Any) -> Array:
@@ -756,6 +753,6 @@ class LogNormalRegressor(GLMRegressor):
     def _store(self, solved: Solved) -> None:
         super()._store(solved)
         design, log_y, weight, _ = solved.problem.observations.batch(slice(None))
-        residuals = log_y - design.matvec(solved.solution.value)
+        residuals = log_y - design.matvec(solved.solution.coef)
         self.smearing_ = float(np.average(np.exp(residuals), weights=weight))
         self.intercept_ = float(self.intercept_) + float(np.log(self.smearing_))

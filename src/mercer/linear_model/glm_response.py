@@ -18,7 +18,6 @@ from mercer._stored import optional, part_of, reals, stored, values
 from mercer._typing import Array
 from mercer.base.diagnosis import Finding
 from mercer.base.posterior import log_posterior
-from mercer.base.progress import Progress
 from mercer.families import Categorical, CategoricalParameters, Distribution, Family
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response, SoftmaxResponse
@@ -46,6 +45,7 @@ from mercer.linear_model.glm_solve import (
 from mercer.linear_model.separation import examine_classes, weak_prior
 from mercer.matrices import Coordinates, Observations
 from mercer.optim.curvature import Curvature
+from mercer.optim.descent import Callback
 from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
 from mercer.stats.quadratic import LOSS
@@ -60,13 +60,13 @@ class ResponseKind(ABC):
 
     @abstractmethod
     def solve(
-        self, problem: Any, solver: str, limits: SolverLimits, start: Array | None, progress: Progress | None
+        self, problem: Any, solver: str, limits: SolverLimits, start: Array | None, callback: Callback | None
     ) -> Solved:
         """Minimise the problem."""
 
     @abstractmethod
     def diagnose(
-        self, solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, progress: Progress | None
+        self, solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, callback: Callback | None
     ) -> DiagnosedFit:
         """Make the coefficients unique and finite, or describe why they are not."""
 
@@ -134,19 +134,19 @@ class MeanResponse(ResponseKind):
         return Problem(observations, self.response, strengths)
 
     def solve(
-        self, problem: Any, solver: str, limits: SolverLimits, start: Array | None, progress: Progress | None
+        self, problem: Any, solver: str, limits: SolverLimits, start: Array | None, callback: Callback | None
     ) -> Solved:
         minimise = solve_with_r if estimates_r(self.response.family) else solve
-        return minimise(problem, solver, limits, start=start, progress=progress)
+        return minimise(problem, solver, limits, start=start, callback=callback)
 
     def diagnose(
-        self, solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, progress: Progress | None
+        self, solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, callback: Callback | None
     ) -> DiagnosedFit:
-        return diagnose(solved, names, on_separation, limits, progress)
+        return diagnose(solved, names, on_separation, limits, callback)
 
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
         compute = compute_figures_of_source if solved.problem.observations.streamed else compute_figures
-        found = compute(solved.problem, solved.solution.value, coefficients, weight_kind)
+        found = compute(solved.problem, solved.solution.coef, coefficients, weight_kind)
         if self.trials is None:
             return found
         return adjust_figures_for_trials(found, solved.problem.observations, coefficients, weight_kind, self.trials)
@@ -235,21 +235,21 @@ class ClassResponse(ResponseKind):
         return SoftmaxProblem(observations.responses_as(np.int64), self.response, strengths)
 
     def solve(
-        self, problem: Any, solver: str, limits: SolverLimits, start: Array | None, progress: Progress | None
+        self, problem: Any, solver: str, limits: SolverLimits, start: Array | None, callback: Callback | None
     ) -> Solved:
-        return solve(problem, solver, limits, start=start, progress=progress)
+        return solve(problem, solver, limits, start=start, callback=callback)
 
     def diagnose(
-        self, solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, progress: Progress | None
+        self, solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, callback: Callback | None
     ) -> DiagnosedFit:
         problem: Any = solved.problem
         # 1. coefficients that are not unique: take the smallest
         dependence = find_dependence(problem.observations, problem.strengths)
-        used = self._used_coefficients(problem, solved.solution.value, dependence)
+        used = self._used_coefficients(problem, solved.solution.coef, dependence)
         if dependence is not None:
-            value = dependence.smallest(solved.solution.value, problem.observations.design.coordinates)
+            value = dependence.smallest(solved.solution.coef, problem.observations.design.coordinates)
             fit = DiagnosedFit(
-                solved.with_value(value),
+                solved.with_coef(value),
                 used,
                 *describe_dependence(names, dependence.columns(), dependence.constant),
             )
@@ -272,7 +272,7 @@ class ClassResponse(ResponseKind):
 
         def ridge() -> Solved:
             weak = replace(problem, strengths=weak_prior(problem.observations))
-            return solve(weak, "auto", limits, progress=progress)
+            return solve(weak, "auto", limits, callback=callback)
 
         return handle_separation(fit, finding, on_separation, ridge)
 
@@ -291,9 +291,9 @@ class ClassResponse(ResponseKind):
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
         observations = solved.problem.observations.vectors_in_memory()
         if observations.streamed:
-            loss = solved.problem.sums(solved.solution.value, LOSS).loss
+            loss = solved.problem.sums(solved.solution.coef, LOSS).loss
         else:
-            eta = to_numpy(observations.design.matvec(solved.solution.value))
+            eta = to_numpy(observations.design.matvec(solved.solution.coef))
             loss = self.response.loss(observations.y, eta, observations.weight)
         counts = observations.class_weights(self.response.levels)
         total = counts.sum()

@@ -8,8 +8,7 @@ coefficients are infinite, and the user's `on_separation` is applied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,7 +16,6 @@ import numpy as np
 
 from mercer._errors import (
     CollinearWarning,
-    FitInterrupted,
     MercerWarning,
     NonFiniteError,
     NotConvergedWarning,
@@ -28,7 +26,6 @@ from mercer._errors import (
 from mercer._suggest import listed
 from mercer._typing import Array
 from mercer.base.diagnosis import Finding
-from mercer.base.progress import Progress
 from mercer.families import Family, NegativeBinomial, Poisson
 from mercer.families.response import Response
 from mercer.linear_model._dependence import MOST_COLUMNS_OF_DEPENDENCE, find_dependence
@@ -37,6 +34,7 @@ from mercer.optim import firth, several_starts
 from mercer.optim.certificate import STATIONARY, Certificate, Solution, sentence_without_fall
 from mercer.optim.choose import AnyProblem, SolverChoice, choose
 from mercer.optim.curvature import Curvature
+from mercer.optim.descent import Callback
 from mercer.optim.least_squares import LinearSolution
 from mercer.optim.problem import Problem, Smooth, evaluate, feasible_start
 from mercer.stats.quadratic import LOSS
@@ -59,28 +57,13 @@ class Solved(NamedTuple):
     solution: Solution
     choice: SolverChoice
 
-    def with_value(self, w: Array) -> Solved:
+    def with_coef(self, w: Array) -> Solved:
         """Return the same with other coefficients that fit equally well."""
-        return self._replace(solution=replace(self.solution, value=w))
+        return self._replace(solution=replace(self.solution, coef=w))
 
-
-class SolveInterrupted(FitInterrupted):
-    """Interruption by Ctrl-C, with the solution so far."""
-
-    def __init__(self, message: str, solved: Solved) -> None:
-        super().__init__(message, solved.solution)
-        self.solved = solved
-
-
-@contextmanager
-def keep_solved_on_interrupt(solved: Solved) -> Iterator[None]:
-    """Turn a Ctrl-C after the search into `SolveInterrupted` with its solution: only derived figures are missing."""
-    try:
-        yield
-    except FitInterrupted:
-        raise
-    except KeyboardInterrupt:
-        raise SolveInterrupted("stopped by the user after the search; its coefficients are kept.", solved) from None
+    def after_interruption(self) -> Solved:
+        """Return the same, interrupted after the search."""
+        return self._replace(solution=replace(self.solution, interrupted=True))
 
 
 def solve(
@@ -89,7 +72,7 @@ def solve(
     limits: SolverLimits,
     *,
     start: Array | None = None,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
     explore: bool = True,
 ) -> Solved:
     """Minimise a problem by the given solver, or by the one that "auto" chooses.
@@ -100,19 +83,16 @@ def solve(
 
     def descend(rows: AnyProblem, begin: Array | None, rough: bool = False) -> Solution:
         tolerance = max(ROUGH_TOLERANCE, limits.tolerance) if rough else limits.tolerance
-        report = None if rough else progress
-        return choice.solve(rows, begin, tolerance=tolerance, most_steps=limits.most_steps, progress=report)
+        report = None if rough else callback
+        return choice.solve(rows, begin, tolerance=tolerance, most_steps=limits.most_steps, callback=report)
 
     if isinstance(problem, Problem):
         start = _choose_start(problem, start)
-    try:
-        if isinstance(problem, Problem) and explore and not problem.is_convex:
-            solution = several_starts.solve(problem, descend, [*([] if start is None else [start]), problem.start()])
-        else:
-            solution = descend(problem, start)
-    except FitInterrupted as stop:
-        raise SolveInterrupted(str(stop), Solved(problem, stop.solution, choice)) from None
-    if not np.isfinite(solution.certificate.value):
+    if isinstance(problem, Problem) and explore and not problem.is_convex:
+        solution = several_starts.solve(problem, descend, [*([] if start is None else [start]), problem.start()])
+    else:
+        solution = descend(problem, start)
+    if not (np.isfinite(solution.certificate.value) or solution.interrupted):
         raise NonFiniteError(
             "the objective is not finite: the data are not, or their sums are too large for float64; divide the "
             "largest columns, or the responses, by a number."
@@ -141,7 +121,7 @@ def certificate_as_published(problem: Any, solution: Solution, squares: float, d
         size = np.sqrt(2 * evaluate(problem, np.zeros(problem.n_columns), LOSS).value)
         share = float(np.sqrt(squares) / (size or 1.0))
         return solution.certificate.after_rounding(dtype, lambda left: left + share)
-    value = float(solution.trace[-1])
+    value = solution.objective
     if solution.certificate.kind == "duality gap":
         far = np.sqrt(0.5 * squares / max(abs(value), np.finfo(float).tiny))
         return solution.certificate.after_rounding(dtype, lambda gap: (np.sqrt(gap) + far) ** 2)
@@ -157,7 +137,7 @@ def curvature_along(problem: Smooth, w: Array, change: Array) -> float:
 
 def convergence_warnings(solved: Solved, limits: SolverLimits) -> tuple[NotConvergedWarning, ...]:
     """Return a warning with the evidence and one remedy; none if the certificate holds."""
-    certificate, steps = solved.solution.certificate, len(solved.solution.trace) - 1
+    certificate, steps = solved.solution.certificate, solved.solution.n_iter
     if certificate.holds:
         return ()
     if steps >= limits.most_steps:
@@ -193,18 +173,18 @@ def estimates_r(family: Family) -> bool:
 
 
 def solve_with_r(
-    problem: Problem, solver: str, limits: SolverLimits, *, start: Array | None = None, progress: Progress | None = None
+    problem: Problem, solver: str, limits: SolverLimits, *, start: Array | None = None, callback: Callback | None = None
 ) -> Solved:
     """Return the coefficients and r at the maximum of the likelihood."""
 
     def fit(family: Family, last: Solved | None) -> Solved:
         current = replace(problem, response=Response(family, problem.response.link))
-        begin = start if last is None else last.solution.value
+        begin = start if last is None else last.solution.coef
         # the Poisson and the first negative binomial explore several starts; later rounds begin at the last minimum
         explore = last is None or isinstance(last.problem.response.family, Poisson)
-        return solve(current, solver, limits, start=begin, progress=progress, explore=explore)
+        return solve(current, solver, limits, start=begin, callback=callback, explore=explore)
 
-    return alternate_with_r(fit, lambda solved: estimate_theta(solved.problem, solved.solution.value), "coefficients")
+    return alternate_with_r(fit, lambda solved: estimate_theta(solved.problem, solved.solution.coef), "coefficients")
 
 
 def alternate_with_r(
@@ -224,11 +204,13 @@ def alternate_with_r(
         Name of the fitted quantity, for the certificate.
     """
     fit = fitted(Poisson(), None)
-    theta, change, trace = 0.0, np.inf, fit.solution.trace
+    theta, change, history = 0.0, np.inf, fit.solution.history
     for _ in range(MOST_ROUNDS_OF_R):
+        if fit.solution.interrupted:
+            return fit._replace(solution=replace(fit.solution, history=history))  # type: ignore[no-any-return]
         before, theta = theta, theta_of(fit)
         fit = fitted(NegativeBinomial(r=1 / max(theta, 1 / LARGEST_R)), fit)
-        trace += fit.solution.trace[1:]
+        history = history.followed_by(fit.solution.history)
         change = abs(np.log(theta / before)) if before > 0 and theta > 0 else abs(theta - before)
         if change <= THETA_TOLERANCE:
             break
@@ -242,7 +224,7 @@ def alternate_with_r(
             "other, were found in turn, and others may be likelier together"
         )
         certificate = replace(certificate, kind=STATIONARY, sentence=sentence)
-    return fit._replace(solution=replace(fit.solution, trace=trace, certificate=certificate))  # type: ignore[no-any-return]
+    return fit._replace(solution=replace(fit.solution, history=history, certificate=certificate))  # type: ignore[no-any-return]
 
 
 def estimate_theta(problem: Problem, w: Array) -> float:
@@ -335,7 +317,7 @@ class DiagnosedFit(NamedTuple):
 
 
 def diagnose(
-    solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, progress: Progress | None
+    solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, callback: Callback | None
 ) -> DiagnosedFit:
     """Make the coefficients unique and finite, or describe why they are not."""
     # 1. dependent columns: take the smallest coefficients
@@ -345,7 +327,7 @@ def diagnose(
     if finding is None:
         return fit
     remedy = _firth if on_separation == "firth" else _ridge
-    return handle_separation(fit, finding, on_separation, lambda: remedy(fit.solved, limits, progress))
+    return handle_separation(fit, finding, on_separation, lambda: remedy(fit.solved, limits, callback))
 
 
 def handle_separation(
@@ -360,23 +342,20 @@ def handle_separation(
     return fit._replace(solved=remedy(), findings=findings)
 
 
-def _firth(solved: Solved, limits: SolverLimits, progress: Progress | None) -> Solved:
+def _firth(solved: Solved, limits: SolverLimits, callback: Callback | None) -> Solved:
     if solved.problem.observations.streamed:
         raise UnsuitableSolverError(
             "the responses look separated, and Firth's penalised likelihood needs all rows together, not those of a "
             'source; use on_separation="ridge", or a penalty.'
         )
     problem = replace(solved.problem, observations=solved.problem.observations.in_memory())
-    try:
-        solution = firth.solve(problem, tolerance=limits.tolerance, most_steps=MOST_FIRTH_STEPS)
-    except FitInterrupted as stop:
-        raise SolveInterrupted(str(stop), Solved(problem, stop.solution, FIRTH_CHOICE)) from None
+    solution = firth.solve(problem, tolerance=limits.tolerance, most_steps=MOST_FIRTH_STEPS)
     return Solved(problem, solution, FIRTH_CHOICE)
 
 
-def _ridge(solved: Solved, limits: SolverLimits, progress: Progress | None) -> Solved:
+def _ridge(solved: Solved, limits: SolverLimits, callback: Callback | None) -> Solved:
     problem = replace(solved.problem, strengths=weak_prior(solved.problem.observations))
-    return solve(problem, "auto", limits, progress=progress)
+    return solve(problem, "auto", limits, callback=callback)
 
 
 def _resolve_dependence(solved: Solved, names: Sequence[str]) -> DiagnosedFit:
@@ -385,11 +364,11 @@ def _resolve_dependence(solved: Solved, names: Sequence[str]) -> DiagnosedFit:
         return _diagnose_least_squares(solved, solution, names)
     dependence = find_dependence(problem.observations, problem.strengths)
     if dependence is None:
-        return diagnose_wide(solved, names) or DiagnosedFit(solved, used_coefficients(problem, solution.value))
-    value = dependence.smallest(solution.value, problem.observations.design.coordinates)
+        return diagnose_wide(solved, names) or DiagnosedFit(solved, used_coefficients(problem, solution.coef))
+    value = dependence.smallest(solution.coef, problem.observations.design.coordinates)
     used = used_coefficients(problem, value, dependence.rank_lost)
     return DiagnosedFit(
-        solved.with_value(value), used, *describe_dependence(names, dependence.columns(), dependence.constant)
+        solved.with_coef(value), used, *describe_dependence(names, dependence.columns(), dependence.constant)
     )
 
 
@@ -410,13 +389,13 @@ def _diagnose_least_squares(solved: Solved, solution: LinearSolution, names: Seq
     """Diagnose a solution in closed form, which has the smallest coefficients and the dependent columns already."""
     fit, columns = solution.fit, len(solution.fit.coefficients)
     if solved.problem.strengths.any or fit.rank is None or fit.rank == columns:
-        return DiagnosedFit(solved, used_coefficients(solved.problem, solution.value))
+        return DiagnosedFit(solved, used_coefficients(solved.problem, solution.coef))
     collinear = fit.collinear
     if not collinear and fit.rank < columns - len(fit.constant):
         # with fewer rows than columns, each column depends on others
         collinear = tuple(set(range(columns)) - set(fit.constant))
     return DiagnosedFit(
-        solved, len(solution.value) - columns + fit.rank, *describe_dependence(names, collinear, fit.constant)
+        solved, len(solution.coef) - columns + fit.rank, *describe_dependence(names, collinear, fit.constant)
     )
 
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._errors import FitInterrupted, NoRepresenterError, NotConvergedWarning, PenaltyError
+from mercer._errors import NoRepresenterError, NotConvergedWarning, PenaltyError
 from mercer._gpu import is_tensor, to_numpy
 from mercer._typing import Array
-from mercer.base.progress import Progress
+from mercer.base.validation import complete_unless_interrupted
 from mercer.families import IDENTITY, Family, Gaussian
 from mercer.families import ElasticNet as Mixed
 from mercer.families.penalties import L2, Penalty, Strengths
@@ -33,6 +33,7 @@ from mercer.matrices import Coordinates, DenseMatrix, Observations
 from mercer.matrices.mapped import MappedMatrix
 from mercer.matrices.mapped_tensors import LandmarkTensors, MappedTensors
 from mercer.optim.certificate import Solution
+from mercer.optim.descent import Callback
 from mercer.optim.span import mapped_newton
 from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses
 from mercer.optim.span.mapped_newton import MappedFit, MappedProblem
@@ -109,7 +110,7 @@ class KernelFit(NamedTuple):
 
     def as_column(self) -> tuple[Any, Array]:
         """Return a GLM problem whose only column is f, and its coefficient 1, from which figures are computed."""
-        eta, intercept, data = self.solution.value.values, self.intercept, self.data
+        eta, intercept, data = self.solution.coef.values, self.intercept, self.data
         outputs = eta.shape[1]
         design = DenseMatrix(eta, Coordinates.plain(outputs, intercept=intercept))
         problem = self.kind.problem(
@@ -117,14 +118,6 @@ class KernelFit(NamedTuple):
         )
         ones = np.eye(outputs + intercept, outputs)
         return problem, ones if isinstance(self.kind, ClassResponse) else ones[:, 0]
-
-
-class KernelFitInterrupted(FitInterrupted):
-    """Interruption by Ctrl-C, with the fit so far."""
-
-    def __init__(self, message: str, fit: KernelFit) -> None:
-        super().__init__(message, fit.solution)
-        self.fit = fit
 
 
 def check_has_penalty(strength: Array | float) -> None:
@@ -143,7 +136,7 @@ def kernel_convergence_warnings(fit: KernelFit, limits: SolverLimits) -> tuple[N
     certificate = fit.solution.certificate
     if certificate.holds:
         return ()
-    if len(fit.solution.trace) > limits.most_steps:
+    if fit.solution.n_iter >= limits.most_steps:
         remedy = (
             f"It was stopped after {limits.most_steps} steps; allow more of them (max_iter={10 * limits.most_steps})."
         )
@@ -186,11 +179,6 @@ def kernel_least_squares(
 
     The optimum solves (K + λW⁻¹) α = y − b with Σ α = 0. These equations of kernel ridge regression are solved for y
     and for a target of ones, which together give the intercept b, which is not penalised.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the solution so far.
     """
     unit = powers_of_2(Y)  # so that sums of the largest numbers do not overflow
     level = np.average(Y / unit, axis=0, weights=weight) if intercept else np.zeros(Y.shape[1])
@@ -208,18 +196,17 @@ def kernel_least_squares(
             b = alpha.sum(axis=0) / of_ones.sum(axis=0)[position]
             alpha = alpha - of_ones[:, position] * b
         unweighted = alpha if weight is None else alpha / weight[:, None]
-        found = RidgeSystem(system.K, system.rough, centred - b, weight)
-        error, _ = found.compute_residual(found.apply_roots(unweighted), strengths)
+        centred_system = RidgeSystem(system.K, system.rough, centred - b, weight)
+        error, _ = centred_system.compute_residual(centred_system.apply_roots(unweighted), strengths)
         values = ((centred - strengths * unweighted) * scale + level) * unit
-        return Solution(
-            KernelExpansion(alpha * scale * unit, (b * scale + level) * unit, values), residual_certificate(error), ()
-        )
+        found = KernelExpansion(alpha * scale * unit, (b * scale + level) * unit, values)
+        return Solution(found, residual_certificate(error))
 
-    try:
-        solution = kernel_ridge(system, alphas)
-    except FitInterrupted as stop:
-        raise FitInterrupted(str(stop), to_solution(stop.solution.value)) from None
-    return to_solution(solution.value), str(solution.value.path)
+    solution = kernel_ridge(system, alphas)
+    found = to_solution(solution.coef)
+    if solution.interrupted:
+        found = replace(found, certificate=found.certificate.after_interruption(), interrupted=True)
+    return found, str(solution.coef.path)
 
 
 def powers_of_2(Y: Array) -> Array:
@@ -243,7 +230,7 @@ KERNEL_SOLVERS = {"auto": None, "newton": True, "newton-cg": False}
 
 
 def fit_kernel(
-    spec: KernelProblemSpec, X: Any, data: KernelData, *, start: Any = None, progress: Progress | None = None
+    spec: KernelProblemSpec, X: Any, data: KernelData, *, start: Any = None, callback: Callback | None = None
 ) -> KernelFit:
     """Fit a model with a kernel to rows; those of weight 0 are left out.
 
@@ -251,14 +238,13 @@ def fit_kernel(
     """
     check_has_penalty(spec.strength)
     positive, rows = data.positive, data.counted(X)
-    fitter = KernelFitter(spec, X, rows, data.take(positive), positive, progress)
+    fitter = KernelFitter(spec, X, rows, data.take(positive), positive, callback)
     if spec.map is not None:
         fit = fitter.fit(start if isinstance(start, MappedFit) else None)
-        try:
-            return fit._replace(approximation=_compare_with_exact(spec, rows, fitter.data))
-        except KeyboardInterrupt:
-            message = "stopped by the user; the fit is finished, but the error of its features was not estimated."
-            raise KernelFitInterrupted(message, fit) from None
+        approximation = complete_unless_interrupted(fit.solution, lambda: _compare_with_exact(spec, rows, fitter.data))
+        if approximation is None:
+            return fit._replace(solution=replace(fit.solution, interrupted=True))
+        return fit._replace(approximation=approximation)
     if start is None or is_tensor(rows):  # the coefficients of tensors refer to other coordinates
         return fitter.fit(None)
     return fitter.fit(KernelExpansion(start.alpha[positive], start.intercept, np.zeros(0)))
@@ -284,7 +270,9 @@ def _compare_with_exact(spec: KernelProblemSpec, X: Any, data: KernelData) -> Ap
 
 def fit_without_comparison(spec: KernelProblemSpec, X: Any, data: KernelData) -> KernelFit:
     """Fit as `fit_kernel` does, without a comparison of an approximation with the exact model."""
-    return KernelFitter(spec, X, data.counted(X), data.take(data.positive), data.positive, None).fit(None)
+    fit = KernelFitter(spec, X, data.counted(X), data.take(data.positive), data.positive, None).fit(None)
+    fit.solution.require_completion()
+    return fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +284,7 @@ class KernelFitter:
     rows: Any
     data: KernelData
     positive: Array
-    progress: Progress | None
+    callback: Callback | None
 
     @cached_property
     def products(self) -> KernelProducts:
@@ -366,19 +354,16 @@ class KernelFitter:
             negligible = NEGLIGIBLE_PREDICTION_ERROR_OF_SINGLE if is_single else NEGLIGIBLE_PREDICTION_ERROR
             tolerance = max(tolerance, negligible * np.sqrt(self.data.total))
         begin = None if start is None else start.w
-        try:
-            solution = mapped_newton.solve(
-                problem, begin, tolerance=tolerance, most_steps=most_steps, progress=self.progress
-            )
-        except FitInterrupted as stop:
-            raise KernelFitInterrupted(str(stop), self._fit_of_features(kind, problem, stop.solution, unit)) from None
+        solution = mapped_newton.solve(
+            problem, begin, tolerance=tolerance, most_steps=most_steps, callback=self.callback
+        )
         return self._fit_of_features(kind, problem, solution, unit)
 
     def _fit_of_features(
         self, kind: ResponseKind, problem: MappedProblem, solution: Solution, unit: Array | float
     ) -> KernelFit:
         spec, r = self.spec, self.design.n_features
-        found = MappedFit(solution.value.w * unit, to_numpy(solution.value.values) * unit)
+        found = MappedFit(solution.coef.w * unit, to_numpy(solution.coef.values) * unit)
         intercept = found.w[-1] if spec.intercept else np.zeros(found.w.shape[1])
         function: Function
         if isinstance(self.design, LandmarkTensors):
@@ -388,7 +373,7 @@ class KernelFitter:
             assert isinstance(spec.map, NystroemMap | FourierMap)
             function = feature_function(spec.kernel, spec.map, found.w[:r], intercept)
         path = f"Newton's method on {r} features of {len(self.positive)} rows"
-        solution = replace(solution, value=found)
+        solution = replace(solution, coef=found)
         exact = spec.map is None
         return KernelFit(function, solution, kind, path, lambda: problem, self.data, spec.intercept, is_exact=exact)
 
@@ -398,11 +383,7 @@ class KernelFitter:
         problem = KernelProblem(self.products, losses, float(self.spec.strength), self.spec.intercept)
         tolerance, most_steps = self.spec.limits
         path = f"Newton's method in the span of {len(self.positive)} rows, by {self.products.name}"
-        try:
-            solution = solve(problem, start, tolerance=tolerance, most_steps=most_steps, progress=self.progress)
-        except FitInterrupted as stop:
-            fit = self._fit_of_span(kind, lambda: problem, stop.solution, path)
-            raise KernelFitInterrupted(str(stop), fit) from None
+        solution = solve(problem, start, tolerance=tolerance, most_steps=most_steps, callback=self.callback)
         return self._fit_of_span(kind, lambda: problem, solution, path)
 
     def _fit_least_squares(self, kind: MeanResponse) -> KernelFit:
@@ -416,18 +397,15 @@ class KernelFitter:
             return KernelProblem(self.products, losses, float(strengths[0]), intercept)
 
         span = f"least squares in the span of {len(self.positive)} rows"
-        try:
-            solution, path = kernel_least_squares(
-                self.spec.kernel, self.rows, Y, data.weight, strengths, intercept=intercept
-            )
-        except FitInterrupted as stop:
-            raise KernelFitInterrupted(str(stop), self._fit_of_span(kind, problem, stop.solution, span)) from None
+        solution, path = kernel_least_squares(
+            self.spec.kernel, self.rows, Y, data.weight, strengths, intercept=intercept
+        )
         return self._fit_of_span(kind, problem, solution, f"{span}, by {path}")
 
     def _fit_of_span(
         self, kind: ResponseKind, problem: Callable[[], KernelProblem], solution: Solution, path: str
     ) -> KernelFit:
-        found: KernelExpansion = solution.value
+        found: KernelExpansion = solution.coef
         alpha = np.zeros((count(self.X), found.alpha.shape[1]))
         alpha[self.positive] = found.alpha
         function = KernelFunction(self.spec.kernel, self.X, alpha, found.intercept)
@@ -438,7 +416,7 @@ class KernelFitter:
 
         def fitted(family: Family, last: KernelFit | None) -> KernelFit:
             current = Response(family, response.link)
-            begin = start if last is None else last.solution.value
+            begin = start if last is None else last.solution.coef
             return self._fit_by_newton(MeanResponse(current), self._losses(current), begin)
 
         return alternate_with_r(fitted, lambda fit: estimate_theta(*fit.as_column()), "the function")

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 
-from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
+from mercer._errors import DataError, NonFiniteError, PenaltyError
 from mercer._gpu import is_tensor
 from mercer._stored import floats, stored, whole
 from mercer._suggest import listed
@@ -38,6 +38,7 @@ from mercer.base.validation import (
     is_sparse,
     move_to_main_memory,
     publish,
+    raise_if_interrupted,
     restore_on_failure,
     validate_params,
 )
@@ -98,13 +99,9 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
 
     def _solve(self, rows: Observations, y: Any, solver: Callable[[Observations], Solution]) -> None:
         """Solve and store; after an interruption the best coefficients so far are stored."""
-        try:
-            solution, interruption = solver(rows), None
-        except FitInterrupted as interrupted:
-            solution, interruption = interrupted.solution, interrupted
+        solution = solver(rows)
         self._store(solution, rows, y)
-        if interruption is not None:
-            raise interruption
+        raise_if_interrupted(solution)
 
     def _fit_rows_of(self, source: Source, solver: Callable[[Observations], Solution]) -> Any:
         """Fit to a source; return NotImplemented if it has no more rows than columns, which need all rows in memory."""
@@ -154,7 +151,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         return X.astype(np.float64) if is_other_float or (is_sparse(X) and X.dtype.kind != "f") else X, y
 
     def _store(self, solution: Solution, rows: Observations, y: Any) -> None:
-        fit: LinearFit = solution.value
+        fit: LinearFit = solution.coef
         X = rows.design
         self.plan_ = Plan(fit.path, str(X.dtype), len(X.triangle_blocks()), thread_count(), device=X.device)
         self.diagnosis_ = Diagnosis(tuple(self._findings(solution)))
@@ -167,7 +164,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
 
     def _certificate_as_published(self, solution: Solution, rows: Observations) -> Certificate:
         """Return the certificate of `coef_` and `intercept_`, which float32 rows have rounded."""
-        moved = self._moved_by_rounding(solution.value, rows)
+        moved = self._moved_by_rounding(solution.coef, rows)
         if not moved.any():
             return solution.certificate
         dtype = self.coef_.dtype
@@ -190,7 +187,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         return np.asarray(np.hypot(rows.predictor_lengths(change, level), of_penalty))
 
     def _findings(self, solution: Solution) -> list[Finding]:
-        fit: LinearFit = solution.value
+        fit: LinearFit = solution.coef
         found = []
         if fit.constant:
             names, subject = self._named(fit.constant)
@@ -405,13 +402,13 @@ class LinearRegression(LeastSquaresRegressor):
             return solve_by_conjugate_gradients(rows, no_penalty, intercept=self.fit_intercept, tolerance=self.tol)
         solution = least_squares(rows, no_penalty, intercept=self.fit_intercept)
         if not rows.design.is_sparse:
-            self.rank_ = solution.value.rank
+            self.rank_ = solution.coef.rank
             with np.errstate(over="ignore"):  # infinite in single precision, as in scikit-learn
-                self.singular_ = solution.value.singular_values().astype(rows.design.dtype, copy=False)
+                self.singular_ = solution.coef.singular_values().astype(rows.design.dtype, copy=False)
         return solution
 
     def _findings(self, solution: Solution) -> list[Finding]:
-        found, fit = super()._findings(solution), solution.value
+        found, fit = super()._findings(solution), solution.coef
         columns = len(fit.coefficients) - len(fit.constant)
         if fit.rank is not None and fit.rank < columns and not fit.collinear:
             sentence = f"The rows determine {fit.rank} of {columns} coefficients."

@@ -5,25 +5,25 @@ scikit-learn's objective, C Σ w · loss + l1_ratio ‖β‖₁ + (1 − l1_rati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
-from mercer._errors import DataError, FitInterrupted
+from mercer._errors import DataError
 from mercer._gpu import like, to_numpy
 from mercer._stored import stored
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base.diagnosis import Diagnosis, Finding
-from mercer.base.progress import CallbackSupportMixin, Progress
+from mercer.base.progress import CallbackSupportMixin
 from mercer.base.validation import (
     check_finite,
     check_has_target,
@@ -31,6 +31,7 @@ from mercer.base.validation import (
     check_same_device,
     check_two_classes_of_solver,
     check_weight,
+    complete_unless_interrupted,
     warn_of_many_classes,
 )
 from mercer.data.labels import encode_labels
@@ -49,11 +50,11 @@ from mercer.matrices import (
 from mercer.matrices.streamed import SurveySample
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.choose import NEWTON, choose_for_logistic
+from mercer.optim.descent import Callback, Step
 from mercer.optim.newton import ALWAYS_HESSIAN
-from mercer.optim.problem import Problem, Slope
+from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
 from mercer.report.wording import format_count
-from mercer.stats.quadratic import HESSIAN
 
 #: gradient in standard errors, for a weight of one, that rounding alone may leave
 LOGISTIC_ROUNDING = 1e-11
@@ -69,8 +70,6 @@ SMALL_INDICES = ("liblinear", "sag", "saga")
 LIBLINEAR_LARGEST = 1e30
 #: remedy for columns that depend on each other and for separated classes
 REMEDY_WITHOUT_PENALTY = "Leave the columns out, or give C a finite value, under which the optimum is unique."
-#: function of the coefficients after each step
-StepListener = Callable[["Coefficients"], None]
 
 #: constraints of the parameters of `LogisticRegression`
 LOGISTIC_CONSTRAINTS: dict[str, Any] = {
@@ -89,51 +88,6 @@ LOGISTIC_CONSTRAINTS: dict[str, Any] = {
     "warm_start": ["boolean"],
     "n_jobs": [None, Integral],
 }
-
-
-# The two problems, and the solver of each.
-
-
-@dataclass(frozen=True, eq=False)
-class BinaryProblem(Problem):
-    """`Problem` of two classes that stores the point of its last evaluation, for callbacks."""
-
-    last_point: list[Array] = field(default_factory=list)
-    starts_at_matrix: ClassVar[bool] = False
-
-    def at(self, w: Array, order: int = HESSIAN) -> Slope:
-        self.last_point[:] = [w]
-        return Problem.at(self, w, order)
-
-    def working(self, w: Array) -> Array:
-        """Return the working coefficients of a point."""
-        return w
-
-    def point(self, working: Array) -> Array:
-        """Return the point of working coefficients, which are a column."""
-        return working[:, 0]
-
-
-@dataclass(frozen=True, eq=False)
-class MultinomialProblem(SoftmaxProblem):
-    """`SoftmaxProblem` that stores the point of its last evaluation, for callbacks."""
-
-    last_point: list[Array] = field(default_factory=list)
-
-    def at(self, v: Array, order: int = HESSIAN) -> Slope:
-        self.last_point[:] = [v]
-        return SoftmaxProblem.at(self, v, order)
-
-    @property
-    def starts_at_matrix(self) -> bool:
-        """True if the solver takes a matrix of coefficients as a start, not a point."""
-        return not self.strengths.smooth
-
-    def working(self, v: Array) -> Array:
-        return self.matrix(v)
-
-    def point(self, working: Array) -> Array:
-        return self.vector(working)
 
 
 # The fit at one penalty.
@@ -165,7 +119,7 @@ class LogisticPoint:
 
     @property
     def n_iter(self) -> int:
-        return len(self.solution.trace) - 1
+        return self.solution.n_iter
 
     @property
     def certificate(self) -> Certificate:
@@ -180,19 +134,13 @@ class LogisticPoint:
         )
         if not change.any():
             return self.certificate
-        value = np.asarray(self.solution.value)
-        squares = curvature_along(problem, problem.point(value) if value.ndim == 2 else value, problem.point(change))
+        value = np.asarray(self.solution.coef)
+        squares = curvature_along(
+            problem, _point_of(problem, value) if value.ndim == 2 else value, _point_of(problem, change)
+        )
         if len(coef) > 1:  # a change that all classes share affects the penalty alone
             squares += len(coef) * float(problem.strengths.l2 @ np.square(change.mean(axis=1)))
         return certificate_as_published(problem, self.solution, squares, coef.dtype)
-
-
-class PathInterrupted(FitInterrupted):
-    """Interruption by Ctrl-C, with the fit so far."""
-
-    def __init__(self, message: str, point: LogisticPoint) -> None:
-        super().__init__(message, point.solution)
-        self.point = point
 
 
 @stored()
@@ -243,40 +191,26 @@ class LogisticPath:
         l1_ratio: float,
         start: Coefficients | None = None,
         *,
-        progress: Progress | None = None,
-        listener: StepListener | None = None,
+        callback: Callback | None = None,
     ) -> LogisticPoint:
-        """Return the fit at one penalty, begun at `start`; `listener` gets the coefficients after each step."""
+        """Return the fit at one penalty, begun at `start`; `callback` gets working coefficients."""
         problem = self.problem(C, l1_ratio)
-        if listener is not None:
-
-            def progress(number: int, value: float, length: float) -> None:
-                listener(self.coefficients(problem.working(problem.last_point[-1])))
-
         solver, path = choose_for_logistic(problem)
-        try:
-            solution = solver.solve(
-                problem,
-                self._begin(problem, start),
-                tolerance=self._tolerance(problem, path),
-                most_steps=self.limits.most_steps,
-                progress=progress,
-            )
-        except FitInterrupted as stop:
-            raise PathInterrupted(str(stop), self._point(stop.solution, problem, path)) from None
-        return self._point(solution, problem, path)
+        solution = solver.solve(
+            problem,
+            self._begin(problem, start),
+            tolerance=self._tolerance(problem, path),
+            most_steps=self.limits.most_steps,
+            callback=callback,
+        )
+        return LogisticPoint(self.coefficients(solution.coef), solution, path, problem)
 
     def problem(self, C: float, l1_ratio: float) -> Any:
         """Return the problem at one penalty."""
         strengths = self._strengths(C, l1_ratio)
         if self.n_classes == 2:
-            return BinaryProblem(self._second, Response(Bernoulli(), LOGIT), strengths)
-        return MultinomialProblem(self.observations, SoftmaxResponse(self.n_classes), strengths)
-
-    def start(self) -> Coefficients:
-        """Return the coefficients at which a fit begins by default."""
-        problem = self.problem(1.0, 0.0)
-        return self.coefficients(problem.working(problem.start()))
+            return Problem(self._second, Response(Bernoulli(), LOGIT), strengths)
+        return SoftmaxProblem(self.observations, SoftmaxResponse(self.n_classes), strengths)
 
     def _strengths(self, C: float, l1_ratio: float) -> Strengths:
         columns = len(self._coordinates.shift)
@@ -302,7 +236,7 @@ class LogisticPath:
             working = self._coordinates.from_user(start.coef.T, start.intercept)
         if not np.isfinite(working).all():  # e.g. for columns of 1e308
             return None
-        return working if problem.starts_at_matrix else np.asarray(problem.point(working))
+        return working if self.n_classes > 2 else np.asarray(working[:, 0])
 
     def _tolerance(self, problem: Any, path: str) -> float:
         """Convert the tolerance of gradients per row to one of distances in standard errors."""
@@ -317,9 +251,6 @@ class LogisticPath:
             )
         return float(max(tolerance, LOGISTIC_ROUNDING * root))
 
-    def _point(self, solution: Solution, problem: Any, path: str) -> LogisticPoint:
-        return LogisticPoint(self.coefficients(solution.value), solution, path, problem)
-
     def coefficients(self, working: Array) -> Coefficients:
         """Return working coefficients in the units of the data."""
         with np.errstate(over="ignore", invalid="ignore"):  # the coefficient of a column of 1e-310 overflows
@@ -327,6 +258,11 @@ class LogisticPath:
         if self.n_classes > 2:  # a constant for all classes has no effect; centred intercepts are easier to read
             intercept = intercept - intercept.mean()
         return Coefficients(np.atleast_2d(coef.T), np.atleast_1d(intercept))
+
+
+def _point_of(problem: Problem | SoftmaxProblem, working: Array) -> Array:
+    """Return the point of a problem for working coefficients with a column for each class, or for the second of two."""
+    return problem.vector(working) if isinstance(problem, SoftmaxProblem) else np.asarray(working[:, 0])
 
 
 # Parameters and data, by scikit-learn's rules.
@@ -500,10 +436,10 @@ class LogisticCallbacks(CallbackSupportMixin):
 
 
 @contextmanager
-def report_steps(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, start: Coefficients
-) -> Iterator[StepListener | None]:
+def report_steps(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Callback | None]:
     """Report the fit as a task, with a subtask for each step; as in scikit-learn, only "lbfgs" reports steps.
+
+    The yielded callback takes steps with `Coefficients`.
 
     As there, each step begins where the last one ended: one more is begun than is made, and at least one is made.
     """
@@ -514,8 +450,8 @@ def report_steps(
     if estimator.solver != "lbfgs":
         yield None
     else:
-        steps = _CallbackSteps(root, about, start)
-        yield steps.end_step
+        steps = _CallbackSteps(root, about)
+        yield steps.report
         steps.close()
     root.call_on_fit_task_end(**about, reconstruction_attributes={})
 
@@ -523,28 +459,31 @@ def report_steps(
 class _CallbackSteps:
     """Subtasks of a fit for callbacks, one for each step."""
 
-    def __init__(self, root: Any, about: dict[str, Any], start: Coefficients) -> None:
-        self._root, self._about, self._last, self._made = root, about, start, 0
-        self._task = self._begin_step()
+    def __init__(self, root: Any, about: dict[str, Any]) -> None:
+        self._root, self._about, self._made = root, about, 0
 
-    def _begin_step(self) -> Any:
-        task = self._root.subcontext(task_name="lbfgs-iter")
-        task.call_on_fit_task_begin(**self._about, reconstruction_attributes=self._attributes())
-        return task
+    def _begin_task(self) -> None:
+        self._task = self._root.subcontext(task_name="lbfgs-iter")
+        self._task.call_on_fit_task_begin(**self._about, reconstruction_attributes=self._attributes())
 
     def _attributes(self) -> dict[str, Any]:
         return {"coef_": self._last.coef, "intercept_": self._last.intercept}
 
-    def end_step(self, coefficients: Coefficients) -> None:
-        """End the present step, which has led to these coefficients, and begin the next."""
-        self._last = coefficients
+    def report(self, step: Step) -> None:
+        """End the present task, which has led to the coefficients of this step, and begin the next."""
+        self._last: Coefficients = step.coef
+        if step.iteration > 0:
+            self._end_task()
+        self._begin_task()
+
+    def _end_task(self) -> None:
         self._made += 1
         self._task.call_on_fit_task_end(**self._about, reconstruction_attributes=self._attributes())
-        self._task = self._begin_step()
 
     def close(self) -> None:
         if not self._made:
-            self.end_step(self._last)
+            self._end_task()
+            self._begin_task()
         self._task.call_on_fit_task_end(estimator=self._about["estimator"])
 
 
@@ -557,14 +496,14 @@ def diagnose_point(
     """Return the fit and findings about collinear columns and separated classes.
 
     If columns are collinear, the coefficients are the smallest of those that fit equally well, as scikit-learn's lbfgs
-    has them. On Ctrl-C, a `PathInterrupted` has the fit as it was.
+    has them. After Ctrl-C the fit is as it was, and `interrupted`.
     """
     if path.intercept_scaling is not None or point.is_penalised:
         return point, Diagnosis()
-    try:
-        return _diagnose(path, point, names, classes)
-    except KeyboardInterrupt:
-        raise PathInterrupted("stopped by the user after the search; its coefficients are kept.", point) from None
+    found = complete_unless_interrupted(point.solution, lambda: _diagnose(path, point, names, classes))
+    if found is None:
+        return replace(point, solution=replace(point.solution, interrupted=True)), Diagnosis()
+    return found
 
 
 def _diagnose(
@@ -581,6 +520,6 @@ def _diagnose(
     if dependence is not None:
         found, _ = describe_dependence(terms, dependence.columns(), dependence.constant)
         findings += [replace(finding, remedy=REMEDY_WITHOUT_PENALTY) for finding in found]
-        value = dependence.smallest(point.solution.value, path.observations.design.coordinates)
-        point = replace(point, solution=replace(point.solution, value=value), coefficients=path.coefficients(value))
+        value = dependence.smallest(point.solution.coef, path.observations.design.coordinates)
+        point = replace(point, solution=replace(point.solution, coef=value), coefficients=path.coefficients(value))
     return point, Diagnosis(tuple(findings))

@@ -32,6 +32,7 @@ from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.linear import LinearClassifier
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
+    STOPPED,
     Plan,
     check_finite,
     check_has_target,
@@ -506,8 +507,7 @@ class Perceptron(LinearClassifier):
                 learn_all(units, threads)
             except KeyboardInterrupt:
                 self._store(X, units)
-                message = "stopped by the user; the weights learnt so far are kept."
-                raise FitInterrupted(message, Solution(self.coef_, self.certificate_, ())) from None
+                raise FitInterrupted(STOPPED, Solution(self.coef_, self.certificate_, interrupted=True)) from None
         self._store(X, units)
 
     def _units(

@@ -366,7 +366,7 @@ class Ridge(LeastSquaresRegressor):
             rows, alpha, intercept=self.fit_intercept, tolerance=self.tol, most_steps=self.max_iter
         )
         if self.n_iter_ is not None:
-            self.n_iter_[:] = len(solution.trace)
+            self.n_iter_[:] = solution.n_iter
         return solution
 
     def _nonnegative(self, rows: Observations, alpha: Any) -> Solution:

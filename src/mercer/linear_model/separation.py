@@ -114,7 +114,7 @@ def examine_classes(
         if not is_suspect:
             return None
         assert isinstance(observations, StreamedObservations)
-        is_certain = partial(_has_certain_class_in_chunk, observations.prepare, response, solution.value)
+        is_certain = partial(_has_certain_class_in_chunk, observations.prepare, response, solution.coef)
         return _describe_without_proof(*NOT_SEARCHED_IN_SOURCE) if fold(is_certain, observations.source, max) else None
     if _is_healthy(observations, solution) or not _has_certain_class(observations, response, solution):
         return None
@@ -141,7 +141,7 @@ def _can_separate(response: Response) -> bool:
 
 
 def _has_converged_fast(solution: Solution) -> bool:
-    return solution.certificate.holds and len(solution.trace) <= STEPS_OF_HEALTHY_FIT
+    return solution.certificate.holds and solution.n_iter < STEPS_OF_HEALTHY_FIT
 
 
 def _is_healthy(observations: Observations, solution: Solution) -> bool:
@@ -162,7 +162,7 @@ def _looks_separated_in_source(problem: Problem, solution: Solution) -> bool:
         found = _find_separation(sample)
         if found is None or found.kind == "none":
             return False
-    information = partial(_least_information_of_chunk, observations.prepare, problem.response, solution.value)
+    information = partial(_least_information_of_chunk, observations.prepare, problem.response, solution.coef)
     return fold(information, observations.source, min) < COLLAPSED_INFORMATION
 
 
@@ -176,14 +176,14 @@ def _least_information_of_chunk(prepare: Prepare, response: Response, w: Array, 
 def _has_collapsed_row(problem: Problem, solution: Solution) -> bool:
     y, offset = problem.observations.y, problem.observations.offset
     with np.errstate(over="ignore", invalid="ignore"):  # overflow of coefficients raises an error later
-        eta = problem.observations.design.matvec(solution.value)
+        eta = problem.observations.design.matvec(solution.coef)
         information = problem.response.slopes(y, eta if offset is None else eta + offset).second
     return bool((information < COLLAPSED_INFORMATION).any())
 
 
 def _has_certain_class(observations: Observations, response: SoftmaxResponse, solution: Solution) -> bool:
     """Return whether the probability of some row's own class is 1 up to `COLLAPSED_INFORMATION`."""
-    probabilities = response.probabilities(to_numpy(observations.design.matvec(solution.value)))
+    probabilities = response.probabilities(to_numpy(observations.design.matvec(solution.coef)))
     own = probabilities[np.arange(len(observations)), to_numpy(observations.y)]
     return bool((own > 1 - COLLAPSED_INFORMATION).any())
 

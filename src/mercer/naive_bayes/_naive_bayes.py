@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer._errors import MergeError
+from mercer._errors import FitInterrupted, MergeError
 from mercer._gpu import is_tensor
 from mercer._held import ValueHolder
 from mercer._stored import optional, part_of, sequence, stored
@@ -21,7 +21,7 @@ from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.generative import GenerativeClassifier
 from mercer.base.linear_form import LinearPiece
-from mercer.base.validation import check_table, column_names
+from mercer.base.validation import STOPPED, check_table, column_names
 from mercer.data.frame_like import frame_like
 from mercer.data.schema import Schema
 from mercer.data.select import fetch_relation, names_of, select
@@ -265,9 +265,8 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         )
         if self.certificate_.kind != "closed form":
             self.plan_ = replace(self.plan_, path=f"{self._path()}, then iterations where there is no formula")
-        stopped = next((each.interruption for each in self._conditionals if each.interruption is not None), None)
-        if stopped is not None:
-            raise stopped
+        if any(each.interrupted for each in self._conditionals):
+            raise FitInterrupted(STOPPED)
 
     def _joint(self, block: tuple[Any, ...]) -> Array:
         scores = (each.score(columns) for each, columns in zip(self._conditionals, block, strict=True))

@@ -24,7 +24,6 @@ from mercer._errors import (
     ColumnTypeError,
     DataError,
     DegenerateDataError,
-    FitInterrupted,
     NoLinearFormError,
     NonFiniteError,
     SingularCovarianceError,
@@ -157,8 +156,8 @@ class PartConditional(ABC):
     parameters: Parameters
     #: evidence that the parameters are optimal
     certificate: Certificate = field(default=CLOSED_FORM, kw_only=True)
-    #: the exception, if the user stopped the search for them
-    interruption: FitInterrupted | None = field(default=None, kw_only=True)
+    #: whether the user stopped the search for them
+    interrupted: bool = field(default=False, kw_only=True)
 
     @abstractmethod
     def score(self, block: Any) -> Array:
@@ -726,8 +725,8 @@ class NormalFit(NamedTuple):
     mean: Array
     covariance: Array
     certificate: Certificate
-    #: the exception, if the user stopped EM
-    interruption: FitInterrupted | None = None
+    #: whether the user stopped EM
+    interrupted: bool = False
 
 
 @stored(columns=sequence("d", whole(0)), names=sequence("d"))
@@ -748,10 +747,10 @@ class GaussianVectorPart(ModelPart):
             raise SingularCovarianceError(
                 f"{error} NaiveBayes shrinks by var_smoothing, here {smoothing.variance}."
             ) from None
-        worst = max(fits, key=lambda fit: (fit.interruption is not None, fit.certificate.value))
+        worst = max(fits, key=lambda fit: (fit.interrupted, fit.certificate.value))
         parameters = _insert_unknown(fits, observed)
         return GaussianVectorConditional(
-            self, parameters, observed, certificate=worst.certificate, interruption=worst.interruption
+            self, parameters, observed, certificate=worst.certificate, interrupted=worst.interrupted
         )
 
 
@@ -829,12 +828,9 @@ def _fit_group(moments: PatternMoments, names: Sequence[str], owner: str, portio
     def shrink(covariance: Array, weight: float) -> EMShrinkage:
         return EMShrinkage(portion, np.full(len(covariance), np.diagonal(covariance).max()))
 
-    interruption = None
-    try:
-        solution = em_gaussian(moments, shrinkage=shrink if portion > 0 else None, words=EMLabels(names, [owner]))
-    except FitInterrupted as stopped:
-        solution, interruption = stopped.solution, stopped
-    return NormalFit(solution.value.mean[0], solution.value.covariance[0], solution.certificate, interruption)
+    solution = em_gaussian(moments, shrinkage=shrink if portion > 0 else None, words=EMLabels(names, [owner]))
+    mean, covariance = solution.coef.mean[0], solution.coef.covariance[0]
+    return NormalFit(mean, covariance, solution.certificate, solution.interrupted)
 
 
 def _extend_by_regression(own: NormalFit, known: Array, together: NormalFit) -> NormalFit:

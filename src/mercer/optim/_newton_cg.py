@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._typing import Array
-from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.certificate import LENGTH_TOLERANCE, Certificate, Solution, gradient_certificate
+from mercer.optim.descent import Callback, Descent, descend, halve_step, rounding_above
 from mercer.optim.krylov import conjugate_gradient
-from mercer.optim.newton import MAX_NEWTON_ITERATIONS, MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING, StallMonitor
+from mercer.optim.newton import MAX_NEWTON_ITERATIONS
 from mercer.optim.problem import Problem, Product, Smooth, evaluate, length_by_rows
 from mercer.optim.scaling import Scaling, choose_scaling
 from mercer.report.wording import format_count
@@ -32,7 +33,7 @@ def solve(
     *,
     tolerance: float = LENGTH_TOLERANCE,
     most_steps: int = MAX_NEWTON_ITERATIONS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Minimise a smooth problem.
 
@@ -46,66 +47,60 @@ def solve(
         Upper bound for √(gᵀH⁻¹g), the distance to the optimum in standard errors.
     most_steps : int
         Maximum number of Newton steps; beyond it the certificate does not hold.
-    progress : callable, optional
-        Called after each step with its number, the objective and the distance.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
 
     Returns
     -------
     solution : Solution
-        `value` has the working coefficients; `trace` has the objective after each step.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` has the working coefficients.
     """
     begin = problem.start() if start is None else np.array(start, dtype=float)
     scaling = choose_scaling(problem, problem.start())
-    return descend(problem, begin, scaling, tolerance=tolerance, most_steps=most_steps, progress=progress)
+    return solve_from(problem, begin, scaling, tolerance=tolerance, most_steps=most_steps, callback=callback)
 
 
-def descend(
+def solve_from(
     problem: Smooth,
     start: Array,
     scaling: Scaling,
     *,
     tolerance: float = LENGTH_TOLERANCE,
     most_steps: int = MAX_NEWTON_ITERATIONS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Minimise a smooth objective from `start`, in the variables of `scaling`; see `solve`."""
-    descent = _NewtonCGDescent(problem, start, scaling, tolerance, progress)
-    with keep_on_interrupt(descent.solution):
-        descent.run(most_steps)
-    return descent.solution()
+    descent = NewtonCGDescent(problem, start, scaling, tolerance)
+    return descend(descent, max_iter=most_steps, callback=callback)
 
 
-class _NewtonCGDescent:
-    """Newton steps from a start; the last point is the best so far."""
+class NewtonCGDescent(Descent):
+    """Newton steps by conjugate gradients from a start."""
 
-    def __init__(
-        self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float, progress: Progress | None
-    ) -> None:
-        self._problem, self._scaling, self._tolerance, self._progress = problem, scaling, tolerance, progress
-        self._w, self._here, self._products = start, evaluate(self._problem, start, GRADIENT), 0
-        self._trace = [self._here.value]
+    def __init__(self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float) -> None:
+        self._problem, self._scaling, self._tolerance = problem, scaling, tolerance
+        self._w, self._here, self._products = start, evaluate(problem, start, GRADIENT), 0
         # until there is a step, by the curvature of the scaling, SSᵀ = H⁻¹
         self._length = self._in_errors(float(np.linalg.norm(scaling.apply_transposed(self._here.gradient))))
         self._step = self._find_step()
 
+    @property
+    def coef(self) -> Array:
+        return self._w
+
+    @property
+    def objective(self) -> float:
+        return self._here.value
+
+    @property
+    def distance(self) -> float:
+        return self._length
+
+    def has_converged(self) -> bool:
+        return self._length <= self._tolerance
+
     def _in_errors(self, length: float) -> float:
         return length / self._problem.unit(self._here.value)
-
-    def run(self, most_steps: int) -> None:
-        """Step until the gradient is short enough or no step lowers the objective."""
-        monitor = StallMonitor(self._length)
-        for number in range(1, most_steps + 1):
-            if self._step is None or monitor.is_stalled or not self._advance(self._step):
-                return
-            monitor.note(self._trace[-1], self._here.value, self._length)
-            self._trace.append(self._here.value)
-            if self._progress is not None:
-                self._progress(number, self._here.value, self._length)
 
     def _find_step(self) -> Array | None:
         """Return −H⁻¹ g, accurately near the optimum; None at the optimum, or if the objective is not finite."""
@@ -126,27 +121,29 @@ class _NewtonCGDescent:
         downhill = -back(self._here.gradient)
         found = conjugate_gradient(
             lambda u: back(product(forth(u))), downhill, tolerance=precision, most_steps=MAX_STEP_PRODUCTS
-        )
-        self._products += len(found.trace)
+        ).require_completion()
+        self._products += found.n_iter
         unsolved = found.certificate.value * np.linalg.norm(downhill)
-        self._length = self._in_errors(float(np.hypot(np.sqrt(max(0.0, downhill @ found.value)), unsolved)))
-        return forth(found.value)
+        self._length = self._in_errors(float(np.hypot(np.sqrt(max(0.0, downhill @ found.coef)), unsolved)))
+        return forth(found.coef)
 
-    def _advance(self, step: Array) -> bool:
+    def advance(self) -> bool:
         """Take a step, halved until the objective does not rise; return False if it always does."""
-        highest = self._here.value + OBJECTIVE_ROUNDING * abs(self._here.value)
-        for halvings in range(MAX_STEP_HALVINGS):
-            w = self._w + step * 0.5**halvings
-            there = evaluate(self._problem, w, GRADIENT)
-            if there.value <= highest:
-                self._w, self._here = w, there
-                self._step = self._find_step()
-                return True
-        return False
+        step = self._step
+        if step is None:
+            return False
+        found = halve_step(
+            lambda share: evaluate(self._problem, self._w + share * step, GRADIENT), rounding_above(self._here.value)
+        )
+        if found is None:
+            return False
+        self.step_length = found.length
+        self._w, self._here = self._w + found.length * step, found.point
+        self._step = self._find_step()
+        return True
 
-    def solution(self) -> Solution:
-        steps = f"after {format_count(len(self._trace) - 1, 'Newton step')} by {self._products} conjugate gradients"
-        certificate = gradient_certificate(
+    def certificate(self) -> Certificate:
+        steps = f"after {format_count(self.n_iter, 'Newton step')} by {self._products} conjugate gradients"
+        return gradient_certificate(
             self._length, self._tolerance, f"√(gᵀH⁻¹g), {steps}", is_convex=self._problem.is_convex
         )
-        return Solution(self._w, certificate, tuple(self._trace))

@@ -1,16 +1,15 @@
-"""Certificates: evidence that a solution is optimal, and what is kept of a search that was interrupted."""
+"""Solutions of a search with their certificates, the evidence that they are optimal, and their histories."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from mercer._errors import FitInterrupted
 from mercer._stored import stored
+from mercer._typing import Array
 
 #: kind of a certificate that the gradient vanishes although the objective is not convex: a local claim
 STATIONARY = "stationary point"
@@ -22,9 +21,6 @@ FALL = "; the objective is within "
 
 #: default bound for the length of the gradient, in standard errors: the distance to the optimum
 LENGTH_TOLERANCE = 1e-8
-
-#: called after each step with its number, the objective and the distance to the optimum
-Progress = Callable[[int, float, float], None]
 
 
 @stored()
@@ -92,6 +88,12 @@ class Certificate:
             sentence += f", and the objective within {fall}" if fall else ""
         return replace(self, value=value, tolerance=bound_after(self.tolerance), sentence=sentence)
 
+    def after_interruption(self) -> Self:
+        """Return the certificate of a search that was interrupted, which does not hold."""
+        if not self.holds:
+            return self
+        return replace(self, value=np.inf, sentence=f"{self.sentence}; the search was stopped before it was confirmed")
+
     def __str__(self) -> str:
         if self.kind == "closed form":
             return f"{self.kind}: {self.sentence}"
@@ -99,24 +101,98 @@ class Certificate:
         return f"{self.kind} {self.value:.2g} {sign} {self.tolerance:.2g}: {self.sentence}"
 
 
+@dataclass(frozen=True, eq=False)
+class History:
+    """Record of a search, with an entry for the start and one for each iteration.
+
+    Attributes
+    ----------
+    objective : ndarray of shape (n_iter + 1,)
+        The objective; the last entry is that of the returned coefficients.
+    distance : ndarray of shape (n_iter + 1,)
+        Distance to the optimum by the measure of the method: √(gᵀH⁻¹g) in standard errors, a gap, or a residual; NaN
+        where it is not known.
+    length : ndarray of shape (n_iter + 1,)
+        Portion of the proposed step that was taken; NaN at the start, and for methods without a line search.
+
+    Examples
+    --------
+    >>> History.of([3.0, 1.0, 0.5]).n_iter
+    2
+    """
+
+    objective: Array
+    distance: Array
+    length: Array
+
+    @classmethod
+    def of(
+        cls,
+        objective: Sequence[float] | Array,
+        distance: Sequence[float] | None = None,
+        length: Sequence[float] | None = None,
+    ) -> Self:
+        """Return the record of these entries; distances and lengths are NaN by default."""
+        unknown = np.full(len(objective), np.nan)
+        given = (unknown if values is None else np.asarray(values, dtype=float) for values in (distance, length))
+        return cls(np.asarray(objective, dtype=float), *given)
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations; 0 for a closed form, which has no entries."""
+        return max(0, len(self.objective) - 1)
+
+    def followed_by(self, other: History) -> History:
+        """Return the record of this search and another one, which began at its end."""
+        pairs = zip(
+            (self.objective, self.distance, self.length), (other.objective, other.distance, other.length), strict=True
+        )
+        return History(*(np.concatenate([before, after[1:]]) for before, after in pairs))
+
+
+#: the record of a closed form
+NO_ITERATIONS = History.of(())
+
+
 @dataclass(frozen=True)
 class Solution:
-    """Result of a solver: the value, its certificate, and the trace of the objective after each step."""
+    """Result of a solver: coefficients, their certificate, and the history of the search.
 
-    value: Any
+    Attributes
+    ----------
+    coef : Any
+        Coefficients in the coordinates of the problem, or another description of what was found.
+    certificate : Certificate
+        Evidence that they are optimal.
+    history : History
+        Record of the search; empty for a closed form.
+    interrupted : bool
+        Whether Ctrl-C or a callback ended the search, whose certificate does not hold then, or the work after it.
+    """
+
+    coef: Any
     certificate: Certificate
-    trace: tuple[float, ...]
+    history: History = NO_ITERATIONS
+    interrupted: bool = False
 
+    @property
+    def objective(self) -> float:
+        """The objective at the coefficients."""
+        return float(self.history.objective[-1])
 
-@contextmanager
-def keep_on_interrupt(
-    solution: Callable[[], Any], kept: str = "the best coefficients found so far are kept"
-) -> Iterator[None]:
-    """Raise `FitInterrupted` with the present solution on Ctrl-C."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise FitInterrupted(f"stopped by the user; {kept}.", solution()) from None
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations of the search."""
+        return self.history.n_iter
+
+    def require_completion(self) -> Self:
+        """Return the solution, or raise `KeyboardInterrupt` if the search was interrupted.
+
+        For searches that are a part of a larger calculation, of which nothing is kept.
+        """
+        if self.interrupted:
+            raise KeyboardInterrupt("stopped by the user.")
+        return self
 
 
 def gradient_certificate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from mercer._errors import UnsuitableSolverError
@@ -20,7 +21,8 @@ from mercer.optim import (
     stochastic,
     streamed_proximal,
 )
-from mercer.optim.certificate import Progress, Solution
+from mercer.optim.certificate import Solution
+from mercer.optim.descent import Callback
 from mercer.optim.least_squares import has_closed_form, solve_least_squares
 from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
@@ -74,10 +76,10 @@ class SolverChoice(NamedTuple):
         *,
         tolerance: float,
         most_steps: int,
-        progress: Progress | None = None,
+        callback: Callback | None = None,
     ) -> Solution:
         """Minimise the problem by this solver."""
-        options: dict[str, Any] = {"tolerance": tolerance, "most_steps": most_steps, "progress": progress}
+        options: dict[str, Any] = {"tolerance": tolerance, "most_steps": most_steps, "callback": callback}
         if isinstance(problem, SoftmaxProblem):
             return _solve_classes(problem, self.solver, start, options)
         if self.solver == "direct":
@@ -149,18 +151,17 @@ def _solve_classes(problem: SoftmaxProblem, by: str, start: Array | None, option
         solver: Any = streamed_proximal if problem.observations.streamed else softmax_lasso
         lasso: Solution = solver.solve(problem, start, **options)
         return lasso
-    begin = None if start is None else problem.vector(start)
-    return softmax.solve_as_matrix(problem, lambda: _solve_for_point(problem, by, begin, options))
+    return softmax.solve_as_matrix(problem, start, partial(_solve_for_point, by=by), **options)
 
 
-def _solve_for_point(problem: SoftmaxProblem, by: str, start: Array | None, options: dict[str, Any]) -> Solution:
+def _solve_for_point(problem: SoftmaxProblem, start: Array | None, *, by: str, **options: Any) -> Solution:
     if by == "row-space":
         return row_space.solve(problem, start, **options)
     if by == "lbfgs":
         return softmax.solve_by_lbfgs(problem, start, **options)
     if by == "newton-cg":
         begin = problem.start() if start is None else start
-        return newton_cg.descend(problem, begin, problem.scaling(), **options)
+        return newton_cg.solve_from(problem, begin, problem.scaling(), **options)
     return SINGLE_PREDICTOR_SOLVERS[by](problem, start, **options)
 
 

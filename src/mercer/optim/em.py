@@ -25,7 +25,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from mercer._errors import DataError, DegenerateDataError, FitInterrupted, NotConvergedWarning, SingularCovarianceError
+from mercer._errors import DataError, DegenerateDataError, NotConvergedWarning, SingularCovarianceError
 from mercer._stored import stored
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
@@ -33,7 +33,7 @@ from mercer._warn import warn
 from mercer.families.gaussian import LOG_2PI
 from mercer.optim import _em_loops as loops
 from mercer.optim._anderson import AndersonAcceleration
-from mercer.optim.certificate import STATIONARY, Certificate, Solution
+from mercer.optim.certificate import STATIONARY, Certificate, History, Solution
 from mercer.stats import PatternMoments, ScatterMoments
 from mercer.stats.base import divide
 
@@ -394,13 +394,8 @@ def em_gaussian(
     Returns
     -------
     solution : Solution
-        `value` has the expected `ScatterMoments` of the completed rows: mean and (unshrunk) covariance follow
-        from it as from complete data. `trace` has the observed log likelihood per unit weight after each step.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` has the expected `ScatterMoments` of the completed rows: mean and (unshrunk) covariance follow from it
+        as from complete data. The history has the observed log likelihood per unit weight after each step.
     """
     words = words or EMLabels.default(moments)
     present = np.flatnonzero(moments.rows)
@@ -423,7 +418,7 @@ def em_gaussian(
             raise KeyboardInterrupt from None
         raise
     if _interrupted(ascents):
-        raise FitInterrupted("stopped by the user; the best parameters found so far are kept.", solution)
+        return replace(solution, certificate=solution.certificate.after_interruption(), interrupted=True)
     max((ascent for _, ascent in ascents), key=lambda ascent: ascent.gradient).warn_if_unfinished()
     return solution
 
@@ -439,14 +434,14 @@ def _select_groups(moments: PatternMoments, groups: Array) -> PatternMoments:
 
 
 def _merge_solutions(solutions: list[tuple[Array, Solution]], n_groups: int) -> Solution:
-    """Merge the solutions of separately fitted groups: the worst certificate, and the weighted mean of the traces."""
-    values = [solution.value.regroup(groups, n_groups) for groups, solution in solutions]
+    """Merge the solutions of separately fitted groups: the worst certificate, and the mean of the histories."""
+    values = [solution.coef.regroup(groups, n_groups) for groups, solution in solutions]
     value = functools.reduce(ScatterMoments.merge, values)
     worst = max((solution.certificate for _, solution in solutions), key=lambda certificate: certificate.value)
-    length = max(len(solution.trace) for _, solution in solutions)
-    traces = [np.pad(solution.trace, (0, length - len(solution.trace)), mode="edge") for _, solution in solutions]
-    weights = [solution.value.weight.sum() for _, solution in solutions]
-    return Solution(value, worst, tuple(np.average(traces, axis=0, weights=weights).tolist()))
+    length = max(solution.n_iter for _, solution in solutions)
+    heights = [np.pad(each.history.objective, (0, length - each.n_iter), mode="edge") for _, each in solutions]
+    weights = [solution.coef.weight.sum() for _, solution in solutions]
+    return Solution(value, worst, History.of(np.average(heights, axis=0, weights=weights)))
 
 
 class EMAscent:
@@ -515,9 +510,8 @@ class EMAscent:
             f"size of the gradient of the observed log likelihood per unit weight after {self._steps} steps of EM; "
             "with values missing it is not concave, so that a higher point may exist elsewhere",
         )
-        return Solution(
-            self._problem.expected_moments(self._here), certificate, (*self._trace, self._end.log_likelihood)
-        )
+        history = History.of([*self._trace, self._end.log_likelihood])
+        return Solution(self._problem.expected_moments(self._here), certificate, history)
 
     @property
     def _steps(self) -> int:

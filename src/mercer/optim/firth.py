@@ -28,9 +28,9 @@ from mercer.families import LOG, LOGIT, Bernoulli, Binomial, Poisson
 from mercer.families.multivariate import cholesky
 from mercer.families.response import Response
 from mercer.matrices import Matrix
-from mercer.optim.certificate import LENGTH_TOLERANCE, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.certificate import LENGTH_TOLERANCE, Certificate, Solution, gradient_certificate
 from mercer.optim.curvature import Curvature
-from mercer.optim.newton import MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING
+from mercer.optim.descent import OBJECTIVE_ROUNDING, Descent, descend, halve_step
 from mercer.optim.problem import Problem
 
 #: default limit for the number of steps: Newton steps with leverages held fixed converge linearly
@@ -63,12 +63,10 @@ def solve(
     Returns
     -------
     solution : Solution
-        `value` has the working coefficients; `trace` has the objective after each step.
+        `coef` has the working coefficients.
 
     Raises
     ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
     SingularCovarianceError
         If columns are collinear.
     """
@@ -81,10 +79,8 @@ def solve(
             f"since some direction then has no information ({singular}) Leave such columns out, or use an L2 "
             "penalty."
         ) from None
-    descent = FirthDescent(problem, here, np.eye(len(begin)) if within is None else within)
-    with keep_on_interrupt(lambda: descent.solution(tolerance)):
-        descent.run(tolerance, most_steps)
-    return descent.solution(tolerance)
+    descent = FirthDescent(problem, here, np.eye(len(begin)) if within is None else within, tolerance)
+    return descend(descent, max_iter=most_steps)
 
 
 class FirthPoint(NamedTuple):
@@ -107,13 +103,26 @@ def evaluate_firth(problem: Problem, w: Array) -> FirthPoint:
     return FirthPoint(w, value, slope - prior.pull, information + prior.curvature)
 
 
-class FirthDescent:
+class FirthDescent(Descent):
     """Newton steps for the augmented data, each halved until the objective does not rise."""
 
-    def __init__(self, problem: Problem, here: FirthPoint, within: Array) -> None:
-        self._problem, self._within = problem, within
+    patience = np.inf
+
+    def __init__(self, problem: Problem, here: FirthPoint, within: Array, tolerance: float) -> None:
+        self._problem, self._within, self._tolerance = problem, within, tolerance
         self._arrive(here)
-        self._trace = [here.value]
+
+    @property
+    def coef(self) -> Array:
+        return self._here.w
+
+    @property
+    def objective(self) -> float:
+        return self._here.value
+
+    @property
+    def distance(self) -> float:
+        return self._length
 
     def _arrive(self, here: FirthPoint) -> None:
         self._here = here
@@ -121,21 +130,21 @@ class FirthDescent:
         step = Curvature.of(self._within.T @ here.hessian @ self._within).solve(gradient)
         self._step, self._length = -self._within @ step, float(np.sqrt(np.maximum(0.0, gradient @ step)))
 
-    def run(self, tolerance: float, most_steps: int) -> None:
-        """Step until the gradient is short enough or no step lowers the objective."""
-        for _ in range(most_steps):
-            if self._length <= tolerance or not self._advance():
-                break
-            self._trace.append(self._here.value)
+    def has_converged(self) -> bool:
+        return self._length <= self._tolerance
 
-    def _advance(self) -> bool:
+    def advance(self) -> bool:
         """Take one step; return False if the objective rises for every length."""
-        for halvings in range(MAX_STEP_HALVINGS):
-            there = self._try(self._here.w + self._step * 0.5**halvings)
-            if there is not None and there.value <= self._here.value + OBJECTIVE_ROUNDING * (1 + abs(self._here.value)):
-                self._arrive(there)
-                return True
-        return False
+        here = self._here
+        found = halve_step(
+            lambda share: self._try(here.w + share * self._step),
+            here.value + OBJECTIVE_ROUNDING * (1 + abs(here.value)),
+        )
+        if found is None:
+            return False
+        self._arrive(found.point)
+        self.step_length = found.length
+        return True
 
     def _try(self, w: Array) -> FirthPoint | None:
         """Evaluate F at w; None if η is so large that the information vanishes."""
@@ -145,11 +154,10 @@ class FirthDescent:
         except (SingularCovarianceError, np.linalg.LinAlgError):
             return None
 
-    def solution(self, tolerance: float) -> Solution:
+    def certificate(self) -> Certificate:
         # Jeffreys' prior is unimodal, but its logarithm is not concave, and neither is the penalised log likelihood
-        how = f"√(gᵀH⁻¹g), of Firth's penalised likelihood after {len(self._trace) - 1} steps"
-        certificate = gradient_certificate(self._length, tolerance, how, is_convex=False)
-        return Solution(self._here.w, certificate, tuple(self._trace))
+        how = f"√(gᵀH⁻¹g), of Firth's penalised likelihood after {self.n_iter} steps"
+        return gradient_certificate(self._length, self._tolerance, how, is_convex=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ from mercer.engines.reducing import reduce
 from mercer.families.losses import NO_WEIGHTS
 from mercer.matrices import Matrix
 from mercer.optim import _online_loops as loops
-from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.certificate import Certificate, Solution, gradient_certificate
 from mercer.optim.curvature import Curvature
+from mercer.optim.descent import Callback, Descent, descend, halve_step, rounding_above
 from mercer.optim.learning_rules import LabelledRows, LearningRule
-from mercer.optim.newton import OBJECTIVE_ROUNDING
 from mercer.optim.problem import Problem, Slope
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
@@ -39,7 +39,7 @@ def solve(
     decay: float = 0.0,
     tolerance: float = GRADIENT_TOLERANCE,
     most_steps: int = MAX_GRADIENT_STEPS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Minimise a smooth problem by steps along its gradient.
 
@@ -58,34 +58,36 @@ def solve(
         Upper bound for √(gᵀH⁻¹g), the distance to the optimum in standard errors.
     most_steps : int
         Maximum number of steps; beyond it the certificate does not hold.
-    progress : callable, optional
-        Called after each step with its number, the objective and the distance.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
 
     Returns
     -------
     solution : Solution
-        `value` has the working coefficients; `trace` has the objective at the start and after each step.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` has the working coefficients.
     """
-    descent = _GradientDescent(problem, problem.start() if start is None else start, rate, decay)
-    with keep_on_interrupt(lambda: descent.solution(tolerance)):
-        descent.run(tolerance, most_steps, progress)
-    return descent.solution(tolerance)
+    descent = GradientDescent(problem, problem.start() if start is None else start, rate, decay, tolerance)
+    return descend(descent, max_iter=most_steps, callback=callback)
 
 
-class _GradientDescent:
-    """Steps along the gradient from a start; the last point is the best so far."""
+class GradientDescent(Descent):
+    """Steps along the gradient from a start."""
 
-    def __init__(self, problem: Problem, start: Array, rate: float | None, decay: float) -> None:
-        self._problem, self._given, self._decay = problem, rate, decay
+    patience = np.inf
+
+    def __init__(self, problem: Problem, start: Array, rate: float | None, decay: float, tolerance: float) -> None:
+        self._problem, self._given, self._decay, self._tolerance = problem, rate, decay, tolerance
         self._w = np.array(start, dtype=float)
         self._measure()
         self._rate = self._safe_rate() if rate is None else rate
-        self._trace = [self._here.value]
+
+    @property
+    def coef(self) -> Array:
+        return self._w
+
+    @property
+    def objective(self) -> float:
+        return self._here.value
 
     def _measure(self) -> None:
         """Factorise the Hessian at the present point, which measures gradients until the next call."""
@@ -94,6 +96,7 @@ class _GradientDescent:
         hessian = self._here.hessian
         # where the Hessian is not finite the distance is not finite either, and the descent stops
         self._curvature = Curvature.of(hessian if np.isfinite(hessian).all() else np.eye(len(hessian)))
+        self._distance = self._measure_by_curvature()
 
     def _safe_rate(self) -> float:
         """Return 1/λmax of the Hessian."""
@@ -102,49 +105,47 @@ class _GradientDescent:
             return 1.0  # no step will be taken
         return 1 / (float(np.linalg.eigvalsh(hessian)[-1]) or 1.0)
 
-    def _distance(self) -> float:
+    @property
+    def distance(self) -> float:
+        return self._distance
+
+    def _measure_by_curvature(self) -> float:
         return self._curvature.length(self._here.gradient) / self._problem.unit(self._here.value)
 
-    def run(self, tolerance: float, most_steps: int, progress: Progress | None) -> None:
-        """Step until the gradient is short enough or no step lowers the objective; do nothing if it is not finite."""
-        for number in range(1, most_steps + 1):
-            if not np.isfinite(self._distance()) or self._has_converged(tolerance) or not self._step(number):
-                return
-            if progress is not None:
-                progress(number, self._here.value, self._distance())
-
-    def _has_converged(self, tolerance: float) -> bool:
+    def has_converged(self) -> bool:
         """Return whether the gradient is short enough, by the Hessian of the present point."""
-        if self._distance() > tolerance:
+        if not self.distance <= self._tolerance:
             return False
         self._measure()
-        return self._distance() <= tolerance
+        return self.distance <= self._tolerance
 
-    def _step(self, number: int) -> bool:
+    def advance(self) -> bool:
         """Take one step; return False if none lowers the objective."""
-        rate = self._rate / (1 + self._decay * (number - 1))
-        for _ in range(MAX_GRADIENT_HALVINGS):
-            w = self._w - rate * self._here.gradient
-            with np.errstate(all="ignore"):
-                there = self._problem.at(w, GRADIENT)
-            if self._given is not None or there.value <= self._here.value + OBJECTIVE_ROUNDING * abs(self._here.value):
-                break
-            rate *= 0.5
-            self._rate *= 0.5
-        else:  # pragma: no cover – the last of these steps changes no digit: only values that are not finite get here
+        if not np.isfinite(self.distance):
             return False
-        if not (np.isfinite(there.value) and np.isfinite(there.gradient).all()):
+        rate = self._rate / (1 + self._decay * self.n_iter)
+        is_given = self._given is not None
+        found = halve_step(
+            lambda share: self._evaluate(self._w - share * rate * self._here.gradient),
+            np.inf if is_given else rounding_above(self._here.value),
+            max_halvings=1 if is_given else MAX_GRADIENT_HALVINGS,
+        )
+        if found is None or not (np.isfinite(found.point.value) and np.isfinite(found.point.gradient).all()):
             return False
-        self._w, self._here = w, there
-        self._trace.append(there.value)
+        self.step_length = found.length
+        self._rate *= found.length
+        self._w, self._here = self._w - found.length * rate * self._here.gradient, found.point
+        self._distance = self._measure_by_curvature()
         return True
 
-    def solution(self, tolerance: float) -> Solution:
+    def _evaluate(self, w: Array) -> Slope:
+        with np.errstate(all="ignore"):
+            return self._problem.at(w, GRADIENT)
+
+    def certificate(self) -> Certificate:
         self._measure()
-        steps = len(self._trace) - 1
-        how = f"√(gᵀH⁻¹g), after {steps} steps along the gradient"
-        certificate = gradient_certificate(self._distance(), tolerance, how, is_convex=self._problem.is_convex)
-        return Solution(self._w, certificate, tuple(self._trace))
+        how = f"√(gᵀH⁻¹g), after {self.n_iter} steps along the gradient"
+        return gradient_certificate(self.distance, self._tolerance, how, is_convex=self._problem.is_convex)
 
 
 @dataclass(frozen=True, eq=False)

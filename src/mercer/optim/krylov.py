@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._typing import Array
-from mercer.optim.certificate import Certificate, Solution, keep_on_interrupt
+from mercer.optim.certificate import Certificate, History, Solution
 
 Product = Callable[[Array], Array]
 
@@ -50,26 +50,23 @@ def conjugate_gradient(
     Returns
     -------
     solution : Solution
-        `trace` has the largest relative residual of the recursion after each step; the residual of the certificate
-        is computed from A v.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the solution so far.
+        The distances of the history are the largest relative residuals of the recursion; the residual of the
+        certificate is computed from A v.
 
     Examples
     --------
     >>> import numpy as np
     >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
     >>> solution = conjugate_gradient(lambda v: A @ v, np.array([1.0, 2.0]))
-    >>> solution.value.round(4), solution.certificate.holds
+    >>> solution.coef.round(4), solution.certificate.holds
     (array([0.0909, 0.6364]), True)
     """
     search = _ConjugateSearch(product, b, start, precondition)
     steps = 10 * len(b) if most_steps is None else most_steps
-    with keep_on_interrupt(lambda: search.solution(tolerance), "the coefficients found so far are kept"):
+    try:
         search.run(tolerance, steps)
+    except KeyboardInterrupt:
+        return search.solution(tolerance, interrupted=True)
     return search.solution(tolerance)
 
 
@@ -83,13 +80,15 @@ class _ConjugateSearch:
         self._residual = np.array(b, dtype=float) if start is None else b - product(self._v)
         size = np.linalg.norm(b, axis=0)
         self._unit = np.where(size > 0, size, 1.0)
-        self._trace: list[float] = []
+        self._first = self._error(self._residual)
+        #: relative residuals after each step, by the recursion
+        self._residuals: list[float] = []
         self._known: float | None = None  # the error of v, if it was computed from A v
 
     def run(self, tolerance: float, most_steps: int) -> None:
         """Restart until the true residual is small: that of the recursion gradually drifts away from it."""
-        error, least, best = np.inf, self._error(self._residual), (self._v, self._residual)
-        while len(self._trace) < most_steps:
+        error, least, best = np.inf, self._first, (self._v, self._residual)
+        while len(self._residuals) < most_steps:
             self._descend(tolerance, most_steps)
             self._residual = self._b - self._product(self._v)
             before, error = error, self._error(self._residual)
@@ -103,7 +102,7 @@ class _ConjugateSearch:
         """Make steps by the recursion until its residual is small."""
         across = self._precondition(self._residual)
         direction, energy = across, _column_dots(self._residual, across)
-        while len(self._trace) < most_steps and self._error(self._residual) > tolerance:
+        while len(self._residuals) < most_steps and self._error(self._residual) > tolerance:
             image = self._product(direction)
             curvature = _column_dots(direction, image)
             step = np.divide(energy, curvature, out=np.zeros_like(energy), where=curvature > 0)
@@ -115,7 +114,7 @@ class _ConjugateSearch:
             across = self._precondition(self._residual)
             before, energy = energy, _column_dots(self._residual, across)
             direction = across + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
-            self._trace.append(self._error(self._residual))
+            self._residuals.append(self._error(self._residual))
             if ((energy < 0) & (self._errors(self._residual) > tolerance)).any():
                 return  # no square is negative: the preconditioner is dominated by rounding
 
@@ -125,10 +124,14 @@ class _ConjugateSearch:
     def _error(self, residual: Array) -> float:
         return float(np.max(self._errors(residual), initial=0.0))
 
-    def solution(self, tolerance: float) -> Solution:
+    def solution(self, tolerance: float, *, interrupted: bool = False) -> Solution:
         value = self._error(self._b - self._product(self._v)) if self._known is None else self._known
-        sentence = f"‖b − A v‖ / ‖b‖ after {len(self._trace)} steps of conjugate gradients"
-        return Solution(self._v, Certificate("gradient norm", value, tolerance, sentence), tuple(self._trace))
+        sentence = f"‖b − A v‖ / ‖b‖ after {len(self._residuals)} steps of conjugate gradients"
+        certificate = Certificate("gradient norm", value, tolerance, sentence)
+        if interrupted:
+            certificate = certificate.after_interruption()
+        history = History.of([np.nan] * (len(self._residuals) + 1), [self._first, *self._residuals])
+        return Solution(self._v, certificate, history, interrupted)
 
 
 def _column_dots(a: Array, b: Array) -> Array:

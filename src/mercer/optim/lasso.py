@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mercer._errors import FitInterrupted, NonFiniteError
+from mercer._errors import NonFiniteError
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.families.penalties import Strengths
@@ -32,7 +32,7 @@ from mercer.matrices.columns import (
     length_unit,
 )
 from mercer.optim._working_sets import GramWorkingSet, ResidualWorkingSet
-from mercer.optim.certificate import Certificate, Solution, keep_on_interrupt
+from mercer.optim.certificate import Certificate, History, Solution
 from mercer.optim.duality import STRONGEST, GapPenalty, least_squares_gap
 from mercer.optim.least_squares import normal_equations
 
@@ -436,14 +436,16 @@ class LassoPath:
             f"{' and as the slopes of unpenalised coefficients vanish' if free else ''}"
         )
         certificate = Certificate("duality gap", gap * unit, self._tolerance * unit, sentence)
-        return Solution(fit, certificate, tuple(gap * unit for gap in attempt.gaps))
+        gaps = [gap * unit for gap in attempt.gaps]
+        return Solution(fit, certificate, History.of([np.nan] * len(gaps), gaps))
 
     def unfinished(self) -> Solution:
         """Return the present coefficients with a certificate that does not hold."""
         fit = LassoFit(*self._regression.coefficients(self.here.w), self._attempt.sweeps)
         unit = self._regression.unit**2
         sentence = "stopped by the user before the gap was known"
-        return Solution(fit, Certificate("duality gap", np.inf, self._tolerance * unit, sentence), ())
+        certificate = Certificate("duality gap", np.inf, self._tolerance * unit, sentence)
+        return Solution(fit, certificate, interrupted=True)
 
 
 # Solvers
@@ -504,14 +506,13 @@ def solve_path(
     Returns
     -------
     solutions : list of Solution
-        One for each multiplier; `value` is a `LassoFit`, `trace` has the gaps after each pass over the data.
+        One for each multiplier; `coef` is a `LassoFit`, and the distances of the history are the gaps after each pass
+        over the data. Ctrl-C leaves those found so far, the last one `interrupted`.
 
     Raises
     ------
     NonFiniteError
         If the data, or sums of their squares, are not finite.
-    FitInterrupted
-        On Ctrl-C; its `solution` is the list of the solutions so far, the last one unfinished.
     """
     regression = WorkingRegression.of(X, y, weight, strengths.mean, intercept=fit_intercept)
     penalty = regression.penalty(strengths, positive=positive)
@@ -525,9 +526,11 @@ def solve_path(
         max_gram=max_gram,
     )
     solutions: list[Solution] = []
-    with keep_on_interrupt(lambda: [*solutions, path.unfinished()], "the coefficients found so far are kept"):
+    try:
         path.begin(start)
         solutions.extend(path.solve_along(np.asarray(multipliers, dtype=np.float64)))
+    except KeyboardInterrupt:
+        solutions.append(path.unfinished())
     return solutions
 
 
@@ -548,23 +551,18 @@ def solve(X: Any, y: Array, strengths: Strengths, **options: Any) -> Solution:
     Returns
     -------
     solution : Solution
-        `value` is a `LassoFit`; the certificate is a duality gap.
+        `coef` is a `LassoFit`; the certificate is a duality gap.
 
     Raises
     ------
     NonFiniteError
         If the data, or sums of their squares, are not finite.
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
 
     Examples
     --------
     >>> X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([-1.0, 0.0, 1.0])
     >>> solution = solve(X, y, Strengths(np.array([0.5]), np.zeros(1), np.zeros(1)))
-    >>> solution.value.coefficients, solution.certificate.holds
+    >>> solution.coef.coefficients, solution.certificate.holds
     (array([0.75]), True)
     """
-    try:
-        return solve_path(X, y, strengths, np.ones(1), **options)[0]
-    except FitInterrupted as stop:
-        raise FitInterrupted(str(stop), stop.solution[-1]) from None
+    return solve_path(X, y, strengths, np.ones(1), **options)[-1]

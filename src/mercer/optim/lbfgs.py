@@ -9,7 +9,6 @@ penalty): then λ is longer than estimated, and the search continues.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,14 +16,8 @@ import numpy as np
 
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.optim.certificate import (
-    LENGTH_TOLERANCE,
-    LengthMeasure,
-    Progress,
-    Solution,
-    gradient_certificate,
-    keep_on_interrupt,
-)
+from mercer.optim.certificate import LENGTH_TOLERANCE, Certificate, LengthMeasure, Solution, gradient_certificate
+from mercer.optim.descent import Callback, Descent, descend
 from mercer.optim.krylov import newton_direction
 from mercer.optim.newton import LENGTH_ERROR, CorrectedHessian
 from mercer.optim.problem import Problem, Smooth, length_by_rows, product_of_rows
@@ -53,7 +46,7 @@ def solve(
     *,
     tolerance: float = LENGTH_TOLERANCE,
     most_steps: int = MAX_LBFGS_STEPS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Minimise a smooth problem.
 
@@ -67,41 +60,35 @@ def solve(
         Upper bound for λ, in standard errors.
     most_steps : int
         Maximum number of steps; beyond it the certificate does not hold.
-    progress : callable, optional
-        Called after each step with its number, the objective and λ.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
 
     Returns
     -------
     solution : Solution
-        `value` has the working coefficients; `trace` has the objective after each step.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` has the working coefficients.
     """
     if start is None and problem.observations.streamed:
         start = fit_to_sample(problem, solve)
     begin = problem.start() if start is None else np.array(start, dtype=float)
     scaling = choose_scaling(problem, begin if problem.observations.streamed else problem.start())
-    return descend(problem, begin, scaling, tolerance=tolerance, most_steps=most_steps, progress=progress)
+    return solve_from(problem, begin, scaling, tolerance=tolerance, most_steps=most_steps, callback=callback)
 
 
-def descend(
+def solve_from(
     problem: Smooth,
     start: Array,
     scaling: Scaling,
     *,
     tolerance: float = LENGTH_TOLERANCE,
     most_steps: int = MAX_LBFGS_STEPS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Minimise a smooth objective from `start`, in the variables u of w = start + S u; see `solve`."""
-    descent = LBFGSDescent(problem, start, scaling, tolerance, progress)
+    descent = LBFGSDescent(problem, start, scaling, tolerance)
     # BLAS threads gain little on vectors, and keep spinning while our threads work
-    with keep_on_interrupt(descent.solution), blas_for(1):
-        descent.run(most_steps)
-    return descent.solution()
+    with blas_for(1):
+        return descend(descent, max_iter=most_steps, callback=callback)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,42 +117,58 @@ class IdentityCurvature:
         return self._inverse * gradient
 
 
-class LBFGSDescent:
-    """Steps of L-BFGS from a start; the last point is the best so far."""
+class LBFGSDescent(Descent):
+    """Steps of L-BFGS from a start.
 
-    def __init__(
-        self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float, progress: Progress | None
-    ) -> None:
-        self._problem, self._scaling, self._tolerance, self._progress = problem, scaling, tolerance, progress
+    1. Descend until λ by the curvature of the start is small enough.
+    2. Measure λ by the Hessian of the point reached. If it is too long, descend to a smaller aim, by the curvature of
+       the last steps, and repeat.
+    """
+
+    patience = MAX_IDLE_LBFGS_STEPS
+
+    def __init__(self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float) -> None:
+        self._problem, self._scaling, self._tolerance = problem, scaling, tolerance
         self._initial = IdentityCurvature()
         self._model = CorrectedHessian(cast(Any, self._initial))
         self.here = self._evaluate(start)
         self._length_measure = LengthMeasure(self._measure)
-        self.trace = [self.here.value]
+        #: whether λ is measured by the curvature of the last steps, too, and the λ to descend to
+        self._is_corrected, self._aim = False, tolerance
+        self._length = self._estimate(self.here)
+
+    @property
+    def coef(self) -> Array:
+        return self.here.w
+
+    @property
+    def objective(self) -> float:
+        return self.here.value
+
+    @property
+    def distance(self) -> float:
+        return self._length
 
     def _evaluate(self, w: Array) -> LBFGSPoint:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             slope = self._problem.at(w, GRADIENT)
             return LBFGSPoint(w, slope.value, self._scaling.apply_transposed(slope.gradient), slope.gradient)
 
-    def _length_at_first(self) -> float:
-        """Return λ by the curvature of the start."""
-        return float(np.linalg.norm(self.here.gradient)) / self._problem.unit(self.here.value)
-
-    @property
-    def length(self) -> float:
+    def _estimate(self, there: LBFGSPoint) -> float:
         """Return λ by the curvature of the start or by its correction from the last steps, whichever is longer."""
-        gradient = self.here.gradient
-        squared = max(gradient @ gradient, -gradient @ self._model.step(gradient))
-        return float(np.sqrt(squared)) / self._problem.unit(self.here.value)
+        gradient = there.gradient
+        squared = gradient @ gradient
+        if self._is_corrected:
+            squared = max(squared, -gradient @ self._model.step(gradient))
+        return float(np.sqrt(squared)) / self._problem.unit(there.value)
 
     def measure_length(self) -> float:
         """Return λ by the Hessian at the present point."""
         return self._length_measure.at(self.here)
 
     def _measure(self) -> float:
-        if not np.isfinite(self.length):
-            return self.length
+        if not np.isfinite(length := self._estimate(self.here)):
+            return length
         forth, back, gradient = self._scaling.apply, self._scaling.apply_transposed, self.here.gradient
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             sample, w = _sample_for_hessian(self._problem), self.here.w
@@ -182,47 +185,36 @@ class LBFGSDescent:
             length = length_by_rows(self._problem, w, self.here.slope, length)
         return length / self._problem.unit(self.here.value)
 
-    def run(self, most_steps: int) -> None:
-        """Step until λ is small enough or no step lowers the objective.
+    def has_converged(self) -> bool:
+        return self._is_corrected and self._length <= self._aim and self.measure_length() <= self._tolerance
 
-        1. Descend until λ by the curvature of the start is small enough.
-        2. Measure λ by the Hessian of the point reached. If it is too long, descend to a smaller aim, and repeat. This
-           stops one step short of the limit: only a search that ends in step 1 makes all steps.
-        """
-        aim: float | None = self._tolerance
-        if not self._descend(self._length_at_first, self._tolerance, most_steps):
-            return
-        while aim is not None and self._descend(lambda: self.length, aim, most_steps - 1):
-            aim = self._length_measure.aim(self.here, self.length, self._tolerance)
-
-    def _descend(self, length: Callable[[], float], aim: float, most_steps: int) -> bool:
-        """Step until `length` is at most the aim; return whether it is. Do nothing if the objective is not finite."""
-        idle, now = 0, length()
-        shortest = now
-        while now > aim and len(self.trace) <= most_steps and idle < MAX_IDLE_LBFGS_STEPS:
-            if not np.isfinite(shortest) or not self._advance():
-                return False
-            now = length()
-            fallen = self.trace[-2] - self.trace[-1] > FALL_ROUNDING * abs(self.here.value) or now < 0.9 * shortest
-            idle, shortest = 0 if fallen else idle + 1, min(shortest, now)
-        return now <= aim
-
-    def _advance(self) -> bool:
-        """Take one step; return False if the line search fails."""
+    def advance(self) -> bool:
+        """Take one step; return False at the aim, or if the line search fails."""
+        if self._length <= self._aim or not np.isfinite(self._length):
+            return False
         before = self.here
         direction = self._model.step(before.gradient)
         found = self._search(before, direction)
         if found is None:
             return False
-        size, there = found
+        self.step_length, there = found
         change = there.gradient - before.gradient
-        self._initial.update(size * direction, change)
-        self._model.remember(size * direction, change)
-        self.here = there
-        self.trace.append(there.value)
-        if self._progress is not None:
-            self._progress(len(self.trace) - 1, there.value, self.length)
+        self._initial.update(self.step_length * direction, change)
+        self._model.remember(self.step_length * direction, change)
+        self.here, self._length = there, self._estimate(there)
         return True
+
+    def refine(self) -> bool:
+        """Measure λ at the aim by the curvature of the last steps, too; if that is at the aim, reduce the aim."""
+        if not self._length <= self._aim:
+            return False
+        if not self._is_corrected:
+            self._is_corrected = True
+            self._length = self._estimate(self.here)
+            return True
+        aim = self._length_measure.aim(self.here, self._length, self._tolerance)
+        self._aim = self._aim if aim is None else aim
+        return aim is not None
 
     def _search(self, before: LBFGSPoint, direction: Array) -> tuple[float, LBFGSPoint] | None:
         """Find a step that satisfies Wolfe's conditions, by doubling and halving; None if that fails."""
@@ -241,13 +233,11 @@ class LBFGSDescent:
             size = 0.5 * (low + high) if np.isfinite(high) else 2 * size
         return None
 
-    def solution(self) -> Solution:
+    def certificate(self) -> Certificate:
         hessian = "" if _sample_for_hessian(self._problem) is None else " with H of a sample of the rows"
-        steps = f"after {len(self.trace) - 1} steps of L-BFGS"
-        certificate = gradient_certificate(
-            self.measure_length(), self._tolerance, f"√(gᵀH⁻¹g){hessian}, {steps}", is_convex=self._problem.is_convex
-        )
-        return Solution(self.here.w, certificate, tuple(self.trace))
+        how = f"√(gᵀH⁻¹g){hessian}, after {self.n_iter} steps of L-BFGS"
+        self._length = self.measure_length()
+        return gradient_certificate(self._length, self._tolerance, how, is_convex=self._problem.is_convex)
 
 
 def _sample_for_hessian(problem: Smooth) -> Any:

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from mercer._errors import FitInterrupted, NonFiniteError
+from mercer._errors import NonFiniteError
 from mercer._gpu import to_numpy
 from mercer._threads import blas_for, ordered_map, ordered_stream, row_blocks
 from mercer._typing import Array
@@ -468,7 +468,7 @@ class _TallFit:
     def solution(self, path: str, size: Array, *, left_out: Array | None = None, **known: Any) -> Solution:
         missing = np.zeros_like(size) if left_out is None else left_out
         certificate = closed_form_certificate(self._left, size, path.removeprefix("normal equations by "), missing)
-        return Solution(LinearFit(self.coefficients, self._intercept, path, **known), certificate, ())
+        return Solution(LinearFit(self.coefficients, self._intercept, path, **known), certificate)
 
 
 def _squares_rounding(sums: NormalEquations, *, centred: bool) -> Array:
@@ -545,7 +545,7 @@ class WideLeastSquares:
         x, y = self.mean
         size = lengths(self.y) + np.concatenate([lengths(tile) for _, tile in self.tiles()]) @ np.abs(w)
         certificate = closed_form_certificate(left, size, f"the {path}", left_out)
-        return Solution(LinearFit(w, y - x @ w, path, **known), certificate, ())
+        return Solution(LinearFit(w, y - x @ w, path, **known), certificate)
 
 
 def solve_wide(rows: Observations, alpha: Array, *, intercept: bool, stable: bool) -> Solution:
@@ -627,12 +627,7 @@ def solve_by_conjugate_gradients(
     on_rows = rows.shape[0] < rows.shape[1] and bool((alpha > 0).all())
     finish = products.from_dual if on_rows else products.finish
     iterate = _iterate_on_rows if on_rows else _iterate_on_columns
-    try:
-        solution = iterate(products, alpha, tolerance, most_steps)
-    except FitInterrupted as interruption:
-        interruption.solution = finish(interruption.solution)
-        raise
-    return finish(solution)
+    return finish(iterate(products, alpha, tolerance, most_steps))
 
 
 def _iterate_on_rows(products: CentredProducts, alpha: Array, tolerance: float, most_steps: int | None) -> Solution:
@@ -739,13 +734,13 @@ class CentredProducts:
 
     def from_dual(self, solution: Solution) -> Solution:
         """Return the solution w = Xᵀα."""
-        return self.finish(Solution(self.rmatvec(solution.value), solution.certificate, solution.trace))
+        return self.finish(replace(solution, coef=self.rmatvec(solution.coef)))
 
     def finish(self, solution: Solution) -> Solution:
         """Return the solution with its intercept."""
         x, y = self.mean
-        w = solution.value
-        return Solution(LinearFit(w, y - x @ w, ITERATIVE_PATH), solution.certificate, solution.trace)
+        w = solution.coef
+        return replace(solution, coef=LinearFit(w, y - x @ w, ITERATIVE_PATH))
 
 
 # The choice
@@ -793,7 +788,7 @@ def least_squares(
     Returns
     -------
     solution : Solution
-        `value` is a `LinearFit`.
+        `coef` is a `LinearFit`.
 
     Raises
     ------
@@ -804,7 +799,7 @@ def least_squares(
     --------
     >>> import numpy as np
     >>> rows = observations_of(np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [3.0], [5.0]]))
-    >>> fit = least_squares(rows, np.zeros(1)).value
+    >>> fit = least_squares(rows, np.zeros(1)).coef
     >>> fit.coefficients.round(12), fit.intercept.round(12)
     (array([[2.]]), array([1.]))
     """
@@ -817,7 +812,7 @@ def least_squares(
             return check_representable(solution or solve_by_triangle(rows, alpha, intercept=intercept))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LinearSolution(Solution):
     """A solution with its `LinearFit`."""
 
@@ -839,7 +834,7 @@ def has_closed_form(problem: Problem) -> bool:
 
 
 def solve_least_squares(problem: Problem) -> LinearSolution:
-    """Solve a problem in closed form; the value has working coefficients."""
+    """Solve a problem in closed form; `coef` has the working coefficients."""
     y, weight, offset = problem.observations.y, problem.observations.weight, problem.observations.offset
     design = problem.observations.design
     plain = design.within(Coordinates.plain(len(design.coordinates.shift), intercept=False))
@@ -847,9 +842,9 @@ def solve_least_squares(problem: Problem) -> LinearSolution:
     rows = observations_of(plain, Y, None if weight is None else to_numpy(weight))
     alpha = np.append(_user_strengths(problem), 0.0)[:1]
     solution = least_squares(rows, alpha, intercept=design.coordinates.intercept)
-    fit: LinearFit = solution.value
+    fit: LinearFit = solution.coef
     w = design.coordinates.from_user(fit.coefficients[:, 0], fit.intercept[0])
-    return LinearSolution(w, solution.certificate, (), fit)
+    return LinearSolution(w, solution.certificate, fit=fit)
 
 
 def _user_strengths(problem: Problem) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

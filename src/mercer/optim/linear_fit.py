@@ -47,7 +47,7 @@ class LinearFit:
 
 def check_representable(solution: Solution) -> Solution:
     """Return the solution; raise `NonFiniteError` if its coefficients are not finite."""
-    fit: LinearFit = solution.value
+    fit: LinearFit = solution.coef
     if not (np.isfinite(fit.coefficients).all() and np.isfinite(fit.intercept).all()):
         raise NonFiniteError(NOT_FINITE)
     return solution

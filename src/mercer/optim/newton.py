@@ -7,9 +7,9 @@ A pass over the data for the gradient costs a fraction of one for the Hessian. T
    recursion, started from the factorised Hessian).
 3. Halve s until the objective falls by a portion of what the slope predicts (Armijo's condition).
 4. Compute H anew where a step no longer shortens the gradient as it should.
-5. Stop where λ = √(gᵀH⁻¹g) / √φ is at most the tolerance (`NewtonDescent.run`, `NewtonDescent.is_short`).
+5. Stop where λ = √(gᵀH⁻¹g) / √φ is at most the tolerance (`NewtonDescent.has_converged`).
 6. With a link that is not canonical, H is the expected Hessian. If its steps lead too far, they are replaced by steps
-   with an upper bound of the Hessian, then with the observed one (`NewtonDescent._advance_by_observed_hessian`).
+   with an upper bound of the Hessian, then with the observed one (`NewtonDescent._step_by_observed_hessian`).
 
 λ is the distance to the minimiser in standard errors; the objective is about φλ²/2 above its minimum.
 """
@@ -23,15 +23,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._typing import Array
-from mercer.optim.certificate import (
-    LENGTH_TOLERANCE,
-    Certificate,
-    Progress,
-    Solution,
-    gradient_certificate,
-    keep_on_interrupt,
-)
+from mercer.optim.certificate import LENGTH_TOLERANCE, Certificate, Solution, gradient_certificate
 from mercer.optim.curvature import EPSILON, Curvature
+from mercer.optim.descent import MAX_STEP_HALVINGS, Callback, Descent, descend, halve_step, rounding_above
 from mercer.optim.krylov import newton_direction
 from mercer.optim.problem import Problem, RowSlopes, Slope, evaluate
 from mercer.report.wording import format_count
@@ -51,8 +45,6 @@ STREAMED_HESSIAN = 300
 POOR_STEP = 0.2
 #: pairs of steps and changes of the gradient that correct an old Hessian
 HESSIAN_MEMORY = 8
-#: lengths of a step that are tried: the first ones are halved, later ones divided by 16
-MAX_STEP_HALVINGS = 40
 #: halvings of a step before it is divided by 16, since gradients of e²⁰⁰ make steps 2³⁰⁰ times too long
 SINGLE_HALVINGS = 10
 #: a step has to lower the objective by this portion of what its slope promises (Armijo)
@@ -70,10 +62,6 @@ LARGE_FALL = 0.9
 LENGTH_ERROR = 0.1
 #: products with the observed Hessian for such a step
 MAX_OBSERVED_PRODUCTS = 100
-#: a rise of the objective by this portion is rounding
-OBJECTIVE_ROUNDING = 1e-13
-#: consecutive steps that neither lower the objective nor together halve the gradient: only rounding is left
-MAX_STALLED_STEPS = 5
 
 
 class NewtonSampling(NamedTuple):
@@ -99,7 +87,7 @@ def solve(
     *,
     tolerance: float = LENGTH_TOLERANCE,
     most_steps: int = MAX_NEWTON_ITERATIONS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
     sampling: NewtonSampling = SAMPLING,
 ) -> Solution:
     """Minimise a smooth problem.
@@ -114,26 +102,18 @@ def solve(
         Upper bound for λ, in standard errors.
     most_steps : int
         Maximum number of steps; beyond it the certificate does not hold.
-    progress : callable, optional
-        Called after each step with its number, the objective and λ.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
     sampling : NewtonSampling
         Options for the sample that gives the start.
 
     Returns
     -------
     solution : Solution
-        `value` has the working coefficients; `trace` has the objective after each step.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` has the working coefficients.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # overflow leads to a certificate of NaN
-        descent = NewtonDescent(problem, start, tolerance, progress, sampling)
-        with keep_on_interrupt(descent.solution):
-            descent.run(most_steps)
-        return descent.solution()
+        return descend(NewtonDescent(problem, start, tolerance, sampling), max_iter=most_steps, callback=callback)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +136,8 @@ def sample_start(
     share = len(some) / n
     tolerance = tolerance if share < 1 else LENGTH_TOLERANCE
     start = None if len(some) >= sampling.nested else problem.start()
-    descent = NewtonDescent(problem.on(some), start, tolerance, None, sampling)
-    descent.run(sampling.most_steps)
+    descent = NewtonDescent(problem.on(some), start, tolerance, sampling)
+    descend(descent, max_iter=sampling.most_steps).require_completion()
     if not (descent.is_short and (descent.is_fresh or descent.refresh())):
         return None  # the sample has no minimum, perhaps being separable
     return NewtonSample(descent.w, descent.curvature.scaled_by(1 / share))
@@ -170,18 +150,13 @@ def is_hessian_cheap(problem: Problem) -> bool:
     return len(problem.observations) < ALWAYS_HESSIAN
 
 
-class NewtonDescent:
-    """Newton steps from a start; the last point is the best so far."""
+class NewtonDescent(Descent):
+    """Newton steps from a start."""
 
     def __init__(
-        self,
-        problem: Problem,
-        start: Array | None,
-        tolerance: float,
-        progress: Progress | None,
-        sampling: NewtonSampling = SAMPLING,
+        self, problem: Problem, start: Array | None, tolerance: float, sampling: NewtonSampling = SAMPLING
     ) -> None:
-        self._problem, self._tolerance, self._progress = problem, tolerance, progress
+        self._problem, self._tolerance = problem, tolerance
         self._reuses_hessian = not is_hessian_cheap(problem)
         self._bounding = self._is_measured = False
         #: whether the Hessian in use is the expected one, which may be wrong by a factor even near the optimum, so that
@@ -190,11 +165,22 @@ class NewtonDescent:
         sample = sample_start(problem, sampling=sampling) if start is None else None
         self._model = CorrectedHessian(Curvature.of(np.eye(problem.n_columns)) if sample is None else sample.curvature)
         begin = problem.start() if start is None else np.array(start, dtype=float)
-        self.w = begin if sample is None else sample.w
+        w = begin if sample is None else sample.w
         # a direction without curvature in the sample needs the Hessian of all rows
         known = sample is not None and sample.curvature.definite
-        self._arrive(self._slope(self.w, GRADIENT if known and self._reuses_hessian else HESSIAN))
-        self.trace = [self.here.value]
+        self._arrive(w, self._slope(w, GRADIENT if known and self._reuses_hessian else HESSIAN))
+
+    @property
+    def coef(self) -> Array:
+        return self.w
+
+    @property
+    def objective(self) -> float:
+        return self.here.value
+
+    @property
+    def distance(self) -> float:
+        return self.length
 
     def _slope(self, w: Array, order: int) -> Slope:
         """Evaluate the problem at `w`; the Hessian is an upper bound after steps by the expected one were too long."""
@@ -204,9 +190,9 @@ class NewtonDescent:
         rows = self._problem.row_slopes(w)
         return here._replace(hessian=rows.hessian(rows.bound))
 
-    def _arrive(self, here: Slope) -> None:
-        """Make `here` the present point; its Hessian, if it has one, replaces older ones."""
-        self.here, self._is_measured = here, False
+    def _arrive(self, w: Array, here: Slope) -> None:
+        """Make `w` the present point; its Hessian, if it has one, replaces older ones."""
+        self.w, self.here, self._is_measured = w, here, False
         self.is_fresh = bool(here.hessian.size and np.isfinite(here.hessian).all())
         if self.is_fresh:
             self._model = CorrectedHessian(Curvature.of(here.hessian), self._model if self._is_expected else None)
@@ -225,23 +211,15 @@ class NewtonDescent:
         """True if the gradient is short enough by the Hessian in use."""
         return self.length <= self._tolerance
 
-    def run(self, most_steps: int) -> None:
-        """Step until the gradient is short enough or no step lowers the objective; do nothing if it is not finite."""
-        # non-finite rows without weight make only the gradient non-finite
-        if not np.isfinite(self.here.value + self.length):
-            return
-        monitor = StallMonitor(self.length)
-        for number in range(1, most_steps + 1):
-            self._verify_length()
-            if self.is_short or monitor.is_stalled:
-                break
-            # a new Hessian at the same point counts as a step
-            if not (self._advance() or self.refresh() or self._advance_by_observed_hessian()):
-                break
-            monitor.note(self.trace[-1], self.here.value, self.length)
-            self.trace.append(self.here.value)
-            if self._progress is not None:
-                self._progress(number, self.here.value, self.length)
+    def has_converged(self) -> bool:
+        self._verify_length()
+        return self.is_short
+
+    def advance(self) -> bool:
+        # a new Hessian at the same point counts as a step
+        return self._make_step() or self.refresh() or self._step_by_observed_hessian()
+
+    def finish(self) -> None:
         self._verify_length()
 
     def _verify_length(self) -> None:
@@ -288,43 +266,48 @@ class NewtonDescent:
             return step.left / float(np.sqrt(np.finfo(float).tiny)), self._step
         return float(np.sqrt(abs(self.here.gradient @ step.value) + step.left)), step.value
 
-    def _advance_by_observed_hessian(self) -> bool:
+    def _step_by_observed_hessian(self) -> bool:
         """Take a step by a bound of the Hessian, or by the observed one, if the expected one does not lead down."""
         if not (self._is_expected and self._problem.is_convex):
             return False
         if not self._bounding and not self._problem.observations.streamed:
             self._bounding, self._reuses_hessian = True, False
             self._model = CorrectedHessian(self._model.curvature)  # corrections of the expected Hessian do not apply
-            self._arrive(self._slope(self.w, HESSIAN))
-            if self.is_fresh and self._advance():
+            self._arrive(self.w, self._slope(self.w, HESSIAN))
+            if self.is_fresh and self._make_step():
                 return True
         self._measure_by_observed_hessian()
-        return self._advance()
+        return self._make_step()
 
-    def _advance(self) -> bool:
+    def _make_step(self) -> bool:
         """Take one step, halved until the objective falls enough; return False if it never does."""
         before, length = self.here, self.length
         slope = max(0.0, -float(before.gradient @ self._step))
-        rounding = OBJECTIVE_ROUNDING * abs(before.value)
         replaceable = self._is_expected and self._problem.is_convex and not self._problem.observations.streamed
         most = FEW_HALVINGS if replaceable and not self._bounding and not self._is_measured else MAX_STEP_HALVINGS
-        for halvings in range(most):
-            share = 0.5 ** (halvings + 3 * max(0, halvings - SINGLE_HALVINGS))
-            step = share * self._step
-            there = self._slope(self.w + step, GRADIENT if self._reuses_hessian or halvings else HESSIAN)
-            if there.value <= before.value - ARMIJO_SHARE * share * slope + rounding:
-                break
-        else:
+        found = halve_step(
+            lambda share: self._slope(
+                self.w + share * self._step, GRADIENT if self._reuses_hessian or share < 1 else HESSIAN
+            ),
+            rounding_above(before.value),
+            promised=ARMIJO_SHARE * slope,
+            max_halvings=most,
+            single_halvings=SINGLE_HALVINGS,
+        )
+        if found is None:
             return False
-        if self._bounding and not halvings and before.value - there.value > NEARLY_LINEAR_FALL * slope > rounding:
+        there, self.step_length = found
+        step, is_shortened = self.step_length * self._step, self.step_length < 1
+        rounding = rounding_above(before.value) - before.value
+        if self._bounding and not is_shortened and before.value - there.value > NEARLY_LINEAR_FALL * slope > rounding:
             step, there = self._prolong(step, there, slope)
-        self.w = self.w + step
         if self._bounding and there.value < LARGE_FALL * before.value:  # corrections from far away do not apply
             self._model = CorrectedHessian(self.curvature)
         else:
             self._model.remember(step, there.gradient - before.gradient)
-        self._arrive(there)
-        if not self.is_fresh and not self.is_short and (halvings or self._bounding or self.length > POOR_STEP * length):
+        self._arrive(self.w + step, there)
+        is_poor = is_shortened or self._bounding or self.length > POOR_STEP * length
+        if is_poor and not self.is_fresh and not self.is_short:
             self.refresh()
         return True
 
@@ -344,14 +327,11 @@ class NewtonDescent:
         """Compute the Hessian of this point; return False if it is in use already."""
         if self.is_fresh:
             return False
-        self._arrive(self._slope(self.w, HESSIAN))
+        self._arrive(self.w, self._slope(self.w, HESSIAN))
         return True
 
-    def solution(self) -> Solution:
-        return Solution(self.w, self._certificate(), tuple(self.trace))
-
-    def _certificate(self) -> Certificate:
-        how, value = f"√(gᵀH⁻¹g), after {format_count(len(self.trace) - 1, 'Newton step')}", self.here.value
+    def certificate(self) -> Certificate:
+        how, value = f"√(gᵀH⁻¹g), after {format_count(self.n_iter, 'Newton step')}", self.here.value
         with np.errstate(over="ignore", invalid="ignore"):
             # slopes have the rounding error of η and of the losses, the objective its own
             rounded = EPSILON * np.hypot(self.curvature.norm(self.w), np.sqrt(2 * abs(value)))
@@ -359,30 +339,6 @@ class NewtonDescent:
         return gradient_certificate(
             self.length, self._tolerance, how, is_convex=self._problem.is_convex, fall=float(fall)
         )
-
-
-class StallMonitor:
-    """Detection of descents that have stalled, since only rounding is left."""
-
-    def __init__(self, length: float) -> None:
-        self._shortest, self._lowest, self._in_vain = length, np.inf, 0
-
-    def note(self, before: float, value: float, length: float) -> None:
-        """Note a step from one value of the objective to another, and the length of the gradient after it.
-
-        Progress is a fall below the lowest value so far: rounding may let the objective rise and fall by turns.
-        """
-        lowest = min(self._lowest, before)
-        self._lowest = min(lowest, value)
-        if lowest - value > OBJECTIVE_ROUNDING * abs(lowest) or length < self._shortest / 2:
-            self._shortest, self._in_vain = min(self._shortest, length), 0
-        else:
-            self._in_vain += 1
-
-    @property
-    def is_stalled(self) -> bool:
-        """True if the last steps made no progress."""
-        return self._in_vain >= MAX_STALLED_STEPS
 
 
 class CorrectedHessian:

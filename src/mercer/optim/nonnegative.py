@@ -50,7 +50,7 @@ def nonnegative_least_squares(
             "largest violation of the optimality conditions of w ≥ 0, as a part of y",
         )
         x, level = mean
-        return check_representable(Solution(LinearFit(w, level - x @ w, path), certificate, ()))
+        return check_representable(Solution(LinearFit(w, level - x @ w, path), certificate))
 
 
 def _scale_to_unit_length(A: Array, size: Array, strength: float) -> tuple[Array, Array]:

@@ -32,21 +32,14 @@ from mercer.families.response import Response, Slopes
 from mercer.matrices import Matrix, Observations
 from mercer.matrices.working_columns import MANY_STORED_ENTRIES, WorkingColumns
 from mercer.optim._working_sets import GramWorkingSet
-from mercer.optim.certificate import (
-    LENGTH_TOLERANCE,
-    Certificate,
-    Progress,
-    Solution,
-    keep_on_interrupt,
-    subgradient_certificate,
-)
+from mercer.optim.certificate import LENGTH_TOLERANCE, Certificate, Solution, subgradient_certificate
 from mercer.optim.curvature import Curvature
+from mercer.optim.descent import Callback, Descent, descend, halve_step, rounding_above
 from mercer.optim.duality import GapPenalty, duality_gap, squares_lost
-from mercer.optim.newton import ALWAYS_HESSIAN, MAX_NEWTON_ITERATIONS, MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING
+from mercer.optim.newton import ALWAYS_HESSIAN, MAX_NEWTON_ITERATIONS
 from mercer.optim.problem import Problem
 from mercer.optim.squared_hinge import SquaredHinge
 from mercer.report.wording import format_count
-from mercer.stats.quadratic import LOSS
 
 # Losses
 
@@ -367,7 +360,7 @@ GAP_OF_FEW = 1e-8
 NEGLIGIBLE_PENALTY = 1e-11
 #: unpenalised coefficients up to which their Hessian is formed
 MAX_FREE_HESSIAN = 1_000
-#: consecutive steps without progress
+#: consecutive steps without progress, after which models are made more precise
 MAX_VAIN_STEPS = 3
 
 
@@ -404,20 +397,21 @@ class ProximalIterate(ProximalPoint):
         return self.distance <= self.target and self.has_short_subgradient
 
 
-class ProximalDescent:
-    """Proximal Newton steps from a start; the last point is the best so far."""
+class ProximalDescent(Descent):
+    """Proximal Newton steps from a start."""
+
+    patience = MAX_VAIN_STEPS
 
     def __init__(
         self,
         problem: Problem,
         start: Array | None,
         tolerance: float,
-        progress: Progress | None,
         *,
         model: ProximalModel | None,
         max_free: int,
     ) -> None:
-        self._problem, self._tolerance, self._progress, self._max_free = problem, tolerance, progress, max_free
+        self._problem, self._tolerance, self._max_free = problem, tolerance, max_free
         self._design, self._mean = problem.observations.design, problem.strengths.mean
         self._losses = ProximalLosses(problem.observations, problem.response)
         self._penalty = GapPenalty(problem.strengths.l1, problem.strengths.l2)
@@ -428,12 +422,18 @@ class ProximalDescent:
         self._effective = self._effective_penalty(first)
         self._free = np.flatnonzero(self._effective.free)
         self.here = self._arrive(first)
-        self.trace = [self.here.value]
 
     @property
-    def w(self) -> Array:
-        """Return the working coefficients."""
+    def coef(self) -> Array:
         return np.asarray(self._mean + self.here.u)
+
+    @property
+    def objective(self) -> float:
+        return self.here.value
+
+    @property
+    def distance(self) -> float:
+        return self._measure() if np.isfinite(self.here.c).all() else np.nan
 
     def _evaluate(self, u: Array) -> ProximalPoint:
         offset = self._problem.observations.offset
@@ -512,63 +512,40 @@ class ProximalDescent:
         g = self._penalty.violations(there.u, c)
         return 0.5 * float(g @ _divide_by_curvature(g, curvature))
 
-    def run(self, most_steps: int) -> None:
-        """Step until converged or no step lowers the objective; do nothing if it is not finite."""
-        if not (np.isfinite(self.here.value) and np.isfinite(self.here.c).all()):
-            return
-        vain = 0
-        for _ in range(most_steps):
-            if self.here.has_converged:
-                break
-            before = self.here
-            moved = self._advance()
-            vain = 0 if moved and self._has_progressed(before) else vain + 1
-            if moved:
-                self.trace.append(self.here.value)
-                self._report_progress()
-            elif not self._model.refine():
-                break
-            if vain >= MAX_VAIN_STEPS and not self._model.refine():
-                break
+    def has_converged(self) -> bool:
+        return self.here.has_converged
 
-    def _has_progressed(self, before: ProximalIterate) -> bool:
-        lower = before.value - self.here.value > OBJECTIVE_ROUNDING * abs(before.value)
-        return lower or self.here.distance < 0.5 * before.distance
-
-    def _advance(self) -> bool:
+    def advance(self) -> bool:
         """Take one step, halved until the objective does not rise; return False if it always does."""
         before = self.here
         step = self._model.minimiser(before) - before.u
-        for halvings in range(MAX_STEP_HALVINGS):
-            there = self._evaluate(before.u + 0.5**halvings * step)
-            if there.value <= before.value + OBJECTIVE_ROUNDING * abs(before.value):
-                break
-        else:
+        found = halve_step(lambda share: self._evaluate(before.u + share * step), rounding_above(before.value))
+        if found is None:
             return False
-        if halvings:
+        if found.length < 1:
             self._model.forget()
-        self.here = self._arrive(there)
+        self.here, self.step_length = self._arrive(found.point), found.length
         return True
 
-    def _report_progress(self) -> None:
-        if self._progress is None:
-            return
-        self._problem.at(self.w, LOSS)  # a callback reads the point from the problem
-        self._progress(len(self.trace) - 1, self.here.value, self._certificate().value)
+    def refine(self) -> bool:
+        return self._model.refine()
 
-    def solution(self) -> Solution:
-        return Solution(self.w, self._certificate(), tuple(self.trace))
+    def _measure(self) -> float:
+        """Return the gap as a portion of the objective, or the length of the subgradient in standard errors."""
+        here = self.here
+        if self._losses.has_gap:
+            return here.distance / max(abs(here.value), np.finfo(float).tiny)
+        return float(np.sqrt(2 * here.distance)) / self._problem.unit(here.smooth)
 
-    def _certificate(self) -> Certificate:
-        here, steps = self.here, f"after {format_count(len(self.trace) - 1, 'proximal Newton step')}"
+    def certificate(self) -> Certificate:
+        here, steps = self.here, f"after {format_count(self.n_iter, 'proximal Newton step')}"
         if not self._losses.has_gap:
-            length = float(np.sqrt(2 * here.distance)) / self._problem.unit(here.smooth)
-            return subgradient_certificate(length, self._tolerance, steps, is_convex=self._problem.is_convex)
-        size = max(abs(here.value), np.finfo(float).tiny)
+            return subgradient_certificate(self._measure(), self._tolerance, steps, is_convex=self._problem.is_convex)
         sentence = f"the objective, {here.value:.10g}, can fall by no more than this portion of it, {steps}"
         if len(self._free):
             sentence += " (by coefficients without a penalty: as far as its curvature tells)"
-        return Certificate("duality gap", here.distance / size, here.required / size, sentence)
+        required = here.required / max(abs(here.value), np.finfo(float).tiny)
+        return Certificate("duality gap", self._measure(), required, sentence)
 
 
 def _divide_by_curvature(g: Array, curvature: Array) -> Array:
@@ -582,7 +559,7 @@ def solve(
     *,
     tolerance: float = LENGTH_TOLERANCE,
     most_steps: int = MAX_NEWTON_ITERATIONS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
     model: ProximalModel | None = None,
     max_free: int = MAX_FREE_HESSIAN,
 ) -> Solution:
@@ -599,8 +576,8 @@ def solve(
         tolerance/√n of the objective.
     most_steps : int
         Maximum number of Newton steps; beyond it the certificate does not hold.
-    progress : callable, optional
-        Called after each step with its number, the objective, and the duality gap as a portion of it.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
     model : ProximalModel, optional
         The quadratic model of each step; one with default options by default.
     max_free : int
@@ -609,14 +586,7 @@ def solve(
     Returns
     -------
     solution : Solution
-        `value` has the working coefficients; `trace` has the objective after each step.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` has the working coefficients.
     """
-    descent = ProximalDescent(problem, start, tolerance, progress, model=model, max_free=max_free)
-    with keep_on_interrupt(descent.solution):
-        descent.run(most_steps)
-    return descent.solution()
+    descent = ProximalDescent(problem, start, tolerance, model=model, max_free=max_free)
+    return descend(descent, max_iter=most_steps, callback=callback)

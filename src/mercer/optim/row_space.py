@@ -16,17 +16,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._errors import FitInterrupted
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.families.penalties import Strengths
 from mercer.matrices import Coordinates, DenseMatrix, Observations
 from mercer.optim import newton
-from mercer.optim.certificate import Progress, Solution, gradient_certificate
+from mercer.optim.certificate import Solution, gradient_certificate
 from mercer.optim.curvature import Curvature
+from mercer.optim.descent import Callback, map_coefficients
 from mercer.optim.problem import Product, RowSlopes, Slope, evaluate
 from mercer.report.wording import format_count
-from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
+from mercer.stats.quadratic import GRADIENT, HESSIAN
 
 ROW_SPACE_PATH = "Newton's method in the space of the rows"
 #: columns up to which a Hessian of all columns is cheap
@@ -104,7 +104,7 @@ def solve(
     *,
     tolerance: float,
     most_steps: int,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Minimise a problem that `suits`.
 
@@ -118,41 +118,27 @@ def solve(
         Upper bound for the length of the gradient, in standard errors.
     most_steps : int
         Maximum number of steps; beyond it the certificate does not hold.
-    progress : callable, optional
-        Called after each step with its number, the objective and the length of the gradient.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
 
     Returns
     -------
     solution : Solution
-        `value` is a point of `problem`.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` is a point of `problem`.
     """
     space = _cached_row_space(problem)
     assert space is not None
     inner = _ReducedProblem(problem, space)
 
-    def after_step(number: int, value: float, length: float) -> None:
-        evaluate(problem, inner.lift(inner.point), LOSS)  # a callback reads the point from the problem
-        assert progress is not None
-        progress(number, value, length)
-
     begin = None if start is None else inner.project(np.asarray(start, dtype=float))
     with blas_for(1):  # with matrices this small, threads wait for each other longer than they work
-        try:
-            found = newton.solve(
-                inner,  # type: ignore[arg-type]
-                begin,
-                tolerance=min(tolerance, LOOSEST_ROW_SPACE_TOLERANCE),
-                most_steps=most_steps,
-                progress=None if progress is None else after_step,
-            )
-        except FitInterrupted as stop:
-            stop.solution = inner.certify(stop.solution, tolerance)
-            raise
+        found = newton.solve(
+            inner,  # type: ignore[arg-type]
+            begin,
+            tolerance=min(tolerance, LOOSEST_ROW_SPACE_TOLERANCE),
+            most_steps=most_steps,
+            callback=map_coefficients(callback, inner.lift),
+        )
         return inner.certify(found, tolerance)
 
 
@@ -170,7 +156,6 @@ class _ReducedProblem:
         strengths.l2[:rank] = self._strength
         self._inner = replace(problem, observations=replace(problem.observations, design=design), strengths=strengths)
         self._penalised, self._rank = penalised, rank
-        self.point = np.zeros(0)
 
     @property
     def observations(self) -> Any:
@@ -203,7 +188,6 @@ class _ReducedProblem:
         return float(self._inner.unit(value))
 
     def at(self, v: Array, order: int) -> Slope:
-        self.point = v
         slope: Slope = self._inner.at(v, order)
         return slope
 
@@ -219,7 +203,7 @@ class _ReducedProblem:
 
     def certify(self, solution: Solution, tolerance: float) -> Solution:
         """Return the solution for all columns, with the certificate of the gradient there."""
-        v, w = solution.value, self.lift(solution.value)
+        v, w = solution.coef, self.lift(solution.coef)
         here = evaluate(self._outer, w, GRADIENT)
         if self.exact_hessian or not self.is_convex:
             hessian = evaluate(self._inner, v, HESSIAN).hessian
@@ -233,10 +217,12 @@ class _ReducedProblem:
             squared = self._space.outside(of_columns) / self._strength
             finite = np.isfinite(squared) and np.isfinite(inside).all() and np.isfinite(hessian).all()
             squared += abs(float(inside @ Curvature.of(hessian).solve(inside))) if finite else np.inf
-        length, steps = float(np.sqrt(squared)) / self._outer.unit(here.value), len(solution.trace) - 1
+        length, steps = float(np.sqrt(squared)) / self._outer.unit(here.value), solution.n_iter
         how = f"√(gᵀH⁻¹g) of all columns, after {format_count(steps, 'Newton step')} in the space of the rows"
         certificate = gradient_certificate(length, tolerance, how, is_convex=self.is_convex)
-        return Solution(w, certificate, solution.trace)
+        if solution.interrupted:
+            certificate = certificate.after_interruption()
+        return replace(solution, coef=w, certificate=certificate)
 
 
 def _count_penalised(problem: Any) -> int:

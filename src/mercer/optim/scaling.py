@@ -230,7 +230,8 @@ def typical_rows(observations: Observations) -> tuple[ObservedBatch, float]:
 def fit_to_sample(problem: Any, solve: Callable[..., Solution]) -> Array | None:
     """Return the fit to the rows of a source that are in memory; None if it does not converge."""
     solution = solve(problem.on(problem.observations.some(len(problem.observations))), tolerance=SAMPLE_TOLERANCE)
-    return np.asarray(solution.value) if solution.certificate.holds else None
+    solution.require_completion()
+    return np.asarray(solution.coef) if solution.certificate.holds else None
 
 
 def sampled_hessian(problem: Any, w: Array, *, smallest: int = MIN_HESSIAN_ROWS) -> Array:

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._errors import FitInterrupted
 from mercer._gpu import to_numpy
 from mercer._typing import Array
 from mercer.matrices import Observations
@@ -60,6 +59,8 @@ class Starts(NamedTuple):
 
     points: list[Array]
     tried: int
+    #: the lowest end so far, if Ctrl-C ended the search
+    interrupted: Solution | None = None
 
 
 def solve(problem: Problem, solver: Solver, first: Sequence[Array]) -> Solution:
@@ -78,25 +79,38 @@ def solve(problem: Problem, solver: Solver, first: Sequence[Array]) -> Solution:
     -------
     solution : Solution
         Its certificate is local, and states the number of starts.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the lowest point so far.
     """
+    # 1. try the starts
     starts = explore(problem, solver, first)
-    best = min(
-        (solver(problem, start, False) for start in starts.points), key=lambda end: _objective(problem, end.value)
-    )
+    if starts.interrupted is not None:
+        return starts.interrupted
+    # 2. descend from the best of them
+    ends: list[Solution] = []
+    for start in starts.points:
+        ends.append(solver(problem, start, False))
+        if ends[-1].interrupted:
+            return _lowest_end(problem, ends)
+    best = _lowest_end(problem, ends)
+    # 3. leave saddle points
     for _ in range(MAX_SADDLES):
-        below = _descend_from_saddle(problem, best.value)
+        below = _descend_from_saddle(problem, best.coef)
         if below is None:
             break
-        best = min(best, solver(problem, below, False), key=lambda end: _objective(problem, end.value))
+        best = _lowest_end(problem, [best, solver(problem, below, False)])
+        if best.interrupted:
+            return best
     certificate = best.certificate
     if certificate.kind == STATIONARY:
         certificate = replace(certificate, sentence=f"{certificate.sentence} (the lowest of {starts.tried} starts)")
     return replace(best, certificate=certificate)
+
+
+def _lowest_end(problem: Problem, ends: Sequence[Solution]) -> Solution:
+    """Return the lowest of the ends of descents; if one was interrupted, it is interrupted, too."""
+    lowest = min(ends, key=lambda end: _objective(problem, end.coef))
+    if not any(end.interrupted for end in ends):
+        return lowest
+    return replace(lowest, certificate=lowest.certificate.after_interruption(), interrupted=True)
 
 
 def explore(problem: Problem, solver: Solver, first: Sequence[Array]) -> Starts:
@@ -105,14 +119,12 @@ def explore(problem: Problem, solver: Solver, first: Sequence[Array]) -> Starts:
     tried: list[tuple[float, Array, Solution]] = []
     candidates = _candidate_starts(some, first)
     for start in candidates:
-        try:
-            end = solver(some, start, True)
-        except FitInterrupted as stop:
-            ends = [stop.solution, *(end for _, _, end in tried)]
-            lowest = min(ends, key=lambda end: _objective(some, end.value))
-            stop.solution = replace(lowest, certificate=replace(lowest.certificate, value=np.inf))
-            raise
-        tried.append((_objective(some, end.value), start, end))
+        end = solver(some, start, True)
+        if end.interrupted:
+            lowest = _lowest_end(some, [end, *(end for _, _, end in tried)])
+            unknown = replace(lowest.certificate, value=np.inf)
+            return Starts([lowest.coef], len(tried) + 1, replace(lowest, certificate=unknown))
+        tried.append((_objective(some, end.coef), start, end))
     tried.sort(key=lambda each: each[0])
     if len(some.observations) == len(problem.observations):
         return Starts([tried[0][1]], len(candidates))
@@ -120,7 +132,7 @@ def explore(problem: Problem, solver: Solver, first: Sequence[Array]) -> Starts:
     last = -np.inf
     for value, _, end in tried:
         if not points or value > last + SAME_OBJECTIVE * abs(last):
-            points.append(end.value)
+            points.append(end.coef)
             last = value
     return Starts(points[: 1 if problem.observations.streamed else CONTINUED_ENDS], len(candidates))
 

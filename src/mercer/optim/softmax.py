@@ -14,13 +14,13 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from mercer._errors import FitInterrupted
 from mercer._typing import Array
 from mercer.families.penalties import Strengths
 from mercer.families.response import SoftmaxResponse
 from mercer.matrices import Observations
 from mercer.optim import lbfgs, newton, row_space
-from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution
+from mercer.optim.certificate import LENGTH_TOLERANCE, Solution
+from mercer.optim.descent import Callback, map_coefficients
 from mercer.optim.lbfgs import MAX_LBFGS_STEPS
 from mercer.optim.problem import Product, Slope, reduce_cached, sampled_product, standard_error
 from mercer.optim.scaling import (
@@ -208,7 +208,7 @@ def solve(
     *,
     tolerance: float = LENGTH_TOLERANCE,
     most_steps: int = MAX_LBFGS_STEPS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
     max_newton: int = MAX_CLASS_HESSIAN,
 ) -> Solution:
     """Minimise a smooth problem: by Newton's method where coefficients or rows are few, else by L-BFGS.
@@ -217,39 +217,38 @@ def solve(
     ----------
     problem : SoftmaxProblem
         Its penalty must have no absolute values.
-    start : array, optional
-        Initial point.
+    start : array of shape (columns, columns of η), optional
+        Initial coefficients.
     tolerance : float
         Upper bound for the length of the gradient, in standard errors.
     most_steps : int
         Maximum number of steps; beyond it the certificate does not hold.
-    progress : callable, optional
-        Called after each step with its number, the objective and the length of the gradient.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
     max_newton : int
         Coefficients up to which the Hessian of all classes is formed.
 
     Returns
     -------
     solution : Solution
-        `value` is the matrix of working coefficients, a column for each column of η.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` is the matrix of working coefficients, a column for each column of η.
     """
-    options = {"tolerance": tolerance, "most_steps": most_steps, "progress": progress}
-    return solve_as_matrix(problem, lambda: _solve(problem, start, max_newton, **options))
+    solve = partial(_solve, max_newton=max_newton, tolerance=tolerance, most_steps=most_steps)
+    return solve_as_matrix(problem, start, solve, callback=callback)
 
 
-def solve_as_matrix(problem: SoftmaxProblem, solve_for_point: Callable[[], Solution]) -> Solution:
-    """Return the solution with the matrix of coefficients as its value, also if the user interrupts the search."""
-    try:
-        solution = solve_for_point()
-    except FitInterrupted as stop:
-        stop.solution = replace(stop.solution, value=problem.matrix(stop.solution.value))
-        raise
-    return replace(solution, value=problem.matrix(solution.value))
+def solve_as_matrix(
+    problem: SoftmaxProblem,
+    start: Array | None,
+    solve_for_point: Callable[..., Solution],
+    *,
+    callback: Callback | None = None,
+    **options: Any,
+) -> Solution:
+    """Return the solution of a solver for points, with matrices of coefficients for the start, steps and solution."""
+    begin = None if start is None else problem.vector(start)
+    solution = solve_for_point(problem, begin, callback=map_coefficients(callback, problem.matrix), **options)
+    return replace(solution, coef=problem.matrix(solution.coef))
 
 
 def suits_newton(problem: SoftmaxProblem, max_newton: int = MAX_CLASS_HESSIAN) -> bool:
@@ -276,7 +275,7 @@ def solve_by_lbfgs(
     """
     if not problem.observations.streamed:
         scaling = problem.scaling(max_factorised=max_factorised)
-        return lbfgs.descend(problem, problem.start() if start is None else start, scaling, **options)
+        return lbfgs.solve_from(problem, problem.start() if start is None else start, scaling, **options)
     if start is None:
         start = fit_to_sample(problem, partial(_solve, start=None))
     if start is None:
@@ -285,4 +284,4 @@ def solve_by_lbfgs(
         scaling = WhiteningScaling.of(sampled_hessian(problem, start))
     else:
         scaling = problem.scaling(max_factorised=max_factorised)
-    return lbfgs.descend(problem, start, scaling, **options)
+    return lbfgs.solve_from(problem, start, scaling, **options)

@@ -21,15 +21,9 @@ from scipy.optimize import minimize
 
 from mercer._typing import Array
 from mercer.engines.reducing import reduce
-from mercer.optim.certificate import (
-    LENGTH_TOLERANCE,
-    Certificate,
-    LengthMeasure,
-    Progress,
-    Solution,
-    keep_on_interrupt,
-)
+from mercer.optim.certificate import LENGTH_TOLERANCE, Certificate, LengthMeasure, Solution
 from mercer.optim.curvature import Curvature
+from mercer.optim.descent import Callback, Descent, descend
 from mercer.optim.duality import STRONGEST
 from mercer.optim.lbfgs import MAX_LBFGS_STEPS
 from mercer.optim.scaling import DiagonalScaling
@@ -50,7 +44,7 @@ def solve(
     *,
     tolerance: float = LENGTH_TOLERANCE,
     most_steps: int = MAX_LBFGS_STEPS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
     max_newton: int = MAX_FINISHED_COEFFICIENTS,
 ) -> Solution:
     """Minimise a problem whose penalty has absolute values.
@@ -65,25 +59,18 @@ def solve(
         Upper bound for the length of the shortest subgradient, in standard errors.
     most_steps : int
         Maximum number of steps; beyond it the certificate does not hold.
-    progress : callable, optional
-        Called after each step with its number, the objective and the length of the subgradient.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
     max_newton : int
         Coefficients up to which Newton's method finishes.
 
     Returns
     -------
     solution : Solution
-        `value` is the matrix of working coefficients, a column for each class.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` is the matrix of working coefficients, a column for each class.
     """
-    search = _SoftmaxSearch(problem, start, tolerance, progress, max_newton)
-    with keep_on_interrupt(search.solution):
-        search.run(most_steps)
-    return search.solution()
+    descent = SoftmaxLassoDescent(problem, start, tolerance, most_steps, max_newton)
+    return descend(descent, max_iter=most_steps, callback=callback)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,18 +98,16 @@ class _SoftmaxPoint:
         return float(np.linalg.norm(self.subgradient))
 
 
-class _SoftmaxSearch:
-    """The search in variables z = u − v for coefficients mean + S z; the last point is the best so far."""
+class SoftmaxLassoDescent(Descent):
+    """The search in variables z = u − v for coefficients mean + S z; SciPy makes several iterations at a time."""
+
+    patience = np.inf
 
     def __init__(
-        self,
-        problem: SoftmaxProblem,
-        start: Array | None,
-        tolerance: float,
-        progress: Progress | None,
-        max_newton: int,
+        self, problem: SoftmaxProblem, start: Array | None, tolerance: float, most_steps: int, max_newton: int
     ) -> None:
-        self._problem, self._tolerance, self._progress, self._max_newton = problem, tolerance, progress, max_newton
+        self._problem, self._tolerance, self._max_newton = problem, tolerance, max_newton
+        self._most_steps, self._steps = most_steps, 0
         self._scaling = self._standardising()
         with np.errstate(over="ignore"):
             l1 = np.minimum(problem.strengths.l1 * self._scaling.scale, STRONGEST)
@@ -134,7 +119,20 @@ class _SoftmaxSearch:
         #: bound for the length by the curvature of the start
         self._aim = tolerance
         self._length_measure = LengthMeasure(self._measure)
-        self.trace = [self.here.value]
+        #: whether the three steps have not led further, since only rounding is left
+        self._is_stuck = False
+
+    @property
+    def coef(self) -> Array:
+        return self.here.W
+
+    @property
+    def objective(self) -> float:
+        return self.here.value
+
+    @property
+    def distance(self) -> float:
+        return self.here.length
 
     def _standardising(self) -> DiagonalScaling:
         design, _, weight, _ = self._problem.observations.batch(slice(None))
@@ -194,31 +192,33 @@ class _SoftmaxSearch:
             gradient = self._scaling.apply_transposed(sums.gradient + pull)
             return _SoftmaxPoint(W, value, z, gradient, self._l1, problem.unit(value))
 
-    def _arrive(self, there: _SoftmaxPoint) -> None:
-        self.here = there
-        self.trace.append(there.value)
-        if self._progress is not None:
-            self._progress(len(self.trace) - 1, there.value, there.length)
+    def has_converged(self) -> bool:
+        return self.here.length <= self._aim and self.measure_length() <= self._tolerance
 
-    def run(self, most_steps: int) -> None:
-        """Search until the length is small enough, first by the curvature of the start, then of the present point."""
-        while self._descend(most_steps):
+    def refine(self) -> bool:
+        """Reduce the aim for the length by the curvature of the start, if it is reached and that was not enough."""
+        aim = None
+        if self.here.length <= self._aim:
             aim = self._length_measure.aim(self.here, self.here.length, self._tolerance)
-            if aim is None:
-                return
-            self._aim = aim
+        self._aim = self._aim if aim is None else aim
+        return aim is not None
 
-    def _descend(self, most_steps: int) -> bool:
-        """Repeat the three steps until the length is at most the aim; return whether it is."""
-        while self.here.length > self._aim and len(self.trace) <= most_steps:
-            before = self.here
-            self._minimise_with_bounds(most_steps - len(self.trace) + 1)
-            self._shift()
-            self._finish(most_steps - len(self.trace) + 1)
-            # SciPy may stop too early, and is then called again
-            if self.here.value >= before.value and self.here.length >= before.length:
-                break
-        return self.here.length <= self._aim
+    def advance(self) -> bool:
+        """Make the three steps once, unless the length is at the aim."""
+        before, steps = self.here, self._steps
+        if before.length <= self._aim or self._is_stuck or steps >= self._most_steps:
+            return False
+        self._minimise_with_bounds(self._most_steps - self._steps)
+        self._shift()
+        self._finish(self._most_steps - self._steps)
+        # SciPy may stop too early, and is then called again
+        self._is_stuck = self.here.value >= before.value and self.here.length >= before.length
+        return self._steps > steps
+
+    def _arrive(self, there: _SoftmaxPoint) -> None:
+        if self._steps > self.n_iter:  # the last one of an advance is recorded by `descend`
+            self.record()
+        self.here, self._steps = there, self._steps + 1
 
     def _minimise_with_bounds(self, most_steps: int) -> None:
         """Make steps of SciPy's L-BFGS-B."""
@@ -302,14 +302,12 @@ class _SoftmaxSearch:
             plain[:-1] += np.multiply.outer(self._scaling.mean, plain[-1])
         return plain
 
-    def solution(self) -> Solution:
+    def certificate(self) -> Certificate:
         by = (
             "the diagonal D of the Hessian" if self._split.size > self._max_newton else "the Hessian D, or its diagonal"
         )
         sentence = (
             f"length of the shortest subgradient in standard errors, √(gᵀD⁻¹g) with {by}, "
-            f"after {len(self.trace) - 1} steps of L-BFGS-B and Newton's method"
+            f"after {self._steps} steps of L-BFGS-B and Newton's method"
         )
-        return Solution(
-            self.here.W, Certificate("KKT", self.measure_length(), self._tolerance, sentence), tuple(self.trace)
-        )
+        return Certificate("KKT", self.measure_length(), self._tolerance, sentence)

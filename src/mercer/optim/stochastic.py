@@ -16,8 +16,9 @@ from mercer._typing import Array
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.matrices.dense import is_block
 from mercer.optim import _online_loops as loops
-from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.certificate import Certificate, Solution, gradient_certificate
 from mercer.optim.curvature import Curvature
+from mercer.optim.descent import Callback, Descent, descend
 from mercer.optim.learning_rules import LabelledRows, LearningRate, LearningRule, ThresholdUnits
 from mercer.optim.problem import Problem, Slope
 from mercer.stats.quadratic import HESSIAN
@@ -50,7 +51,7 @@ def solve(
     tolerance: float = ONLINE_TOLERANCE,
     most_steps: int = MAX_ONLINE_PASSES,
     random_state: int | None = 0,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Minimise a smooth problem by steps along the gradient of one batch of rows at a time.
 
@@ -73,26 +74,19 @@ def solve(
         Maximum number of passes over the rows; beyond it the certificate does not hold.
     random_state : int or None
         Seed of the order of the rows, drawn anew in each pass; None keeps their order.
-    progress : callable, optional
-        Called after each pass with its number, the objective and the distance.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
 
     Returns
     -------
     solution : Solution
-        `value` has the working coefficients, a mean over all passes with larger weights for later ones; `trace` has the
-        objective at the start and after each pass.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` has the working coefficients, a mean over all passes with larger weights for later ones: the best of the
+        means after each pass, which the history records.
     """
     size = batch_rows or max(1, len(problem.observations) // STEPS_PER_PASS)
     rng = None if random_state is None else np.random.default_rng(random_state)
-    descent = _StochasticDescent(problem, problem.start() if start is None else start, rate, decay, size, rng)
-    with keep_on_interrupt(lambda: descent.solution(tolerance)):
-        descent.run(tolerance, most_steps, progress)
-    return descent.solution(tolerance)
+    descent = StochasticDescent(problem, problem.start() if start is None else start, rate, decay, size, rng, tolerance)
+    return descend(descent, max_iter=most_steps, callback=callback)
 
 
 class _BestIterate(NamedTuple):
@@ -100,8 +94,10 @@ class _BestIterate(NamedTuple):
     slope: Slope
 
 
-class _StochasticDescent:
+class StochasticDescent(Descent):
     """Passes of stochastic gradient descent, and the best mean of the coefficients so far."""
+
+    patience = np.inf
 
     def __init__(
         self,
@@ -111,34 +107,52 @@ class _StochasticDescent:
         decay: float,
         size: int,
         rng: np.random.Generator | None,
+        tolerance: float,
     ) -> None:
-        self._problem, self._size, self._rng = problem, size, rng
+        self._problem, self._size, self._rng, self._tolerance = problem, size, rng, tolerance
         self._w = np.array(start, dtype=float)
+        self._mean = np.zeros_like(self._w)
         with np.errstate(all="ignore"):
-            self._best = _BestIterate(self._w.copy(), problem.at(self._w, HESSIAN))
+            self._improve(self._w, problem.at(self._w, HESSIAN))
         rows = len(problem.observations)
         safe = rows / (float(np.trace(self._best.slope.hessian)) or 1.0) / size
         self._rate, self._adapts = LearningRate(safe if rate is None else rate, decay), rate is None
-        self._trace = [self._best.slope.value]
+        self._first = self.objective
 
-    def run(self, tolerance: float, most_passes: int, progress: Progress | None) -> None:
-        """Make passes until the gradient is short enough."""
-        mean = np.zeros_like(self._w)
-        for number in range(most_passes):
-            if not tolerance < self._distance() < np.inf:
-                return  # converged, or the data are not finite
-            with np.errstate(all="ignore"):
-                # mean of all passes so far, the t-th with weight t
-                mean += (self._pass(number) - mean) * 2 / (number + 2)
-                there = self._problem.at(mean, HESSIAN)
-            self._trace.append(there.value)
-            if there.value < self._best.slope.value:
-                self._best = _BestIterate(mean.copy(), there)
-            elif self._adapts and not there.value <= self._trace[0]:
-                self._rate = LearningRate(0.5 * self._rate.start, self._rate.decay)
-                self._w, mean = self._best.w.copy(), self._best.w.copy()
-            if progress is not None:
-                progress(number + 1, there.value, self._distance())
+    def _improve(self, w: Array, slope: Slope) -> None:
+        """Make `w` the best point, and measure its distance to the optimum."""
+        value, gradient, hessian = slope
+        finite = bool(np.isfinite(hessian).all())
+        self._distance = Curvature.of(hessian).length(gradient) / self._problem.unit(value) if finite else np.inf
+        self._best = _BestIterate(w.copy(), slope)
+
+    @property
+    def coef(self) -> Array:
+        return self._best.w
+
+    @property
+    def objective(self) -> float:
+        return self._best.slope.value
+
+    @property
+    def distance(self) -> float:
+        return self._distance
+
+    def has_converged(self) -> bool:
+        return self._distance <= self._tolerance
+
+    def advance(self) -> bool:
+        """Make a pass over the rows."""
+        with np.errstate(all="ignore"):
+            # mean of all passes so far, the t-th with weight t
+            self._mean += (self._pass(self.n_iter) - self._mean) * 2 / (self.n_iter + 2)
+            there = self._problem.at(self._mean, HESSIAN)
+        if there.value < self.objective:
+            self._improve(self._mean, there)
+        elif self._adapts and not there.value <= self._first:
+            self._rate = LearningRate(0.5 * self._rate.start, self._rate.decay)
+            self._w, self._mean = self._best.w.copy(), self._best.w.copy()
+        return True
 
     def _pass(self, number: int) -> Array:
         """Take one step per batch of rows; return the mean of the coefficients over the steps."""
@@ -157,17 +171,9 @@ class _StochasticDescent:
                 steps += 1
         return total / steps
 
-    def _distance(self) -> float:
-        value, gradient, hessian = self._best.slope
-        if not np.isfinite(hessian).all():
-            return np.inf
-        return Curvature.of(hessian).length(gradient) / self._problem.unit(value)
-
-    def solution(self, tolerance: float) -> Solution:
-        passes = len(self._trace) - 1
-        how = f"√(gᵀH⁻¹g), after {passes} passes of stochastic gradient descent"
-        certificate = gradient_certificate(self._distance(), tolerance, how, is_convex=self._problem.is_convex)
-        return Solution(self._best.w, certificate, tuple(self._trace))
+    def certificate(self) -> Certificate:
+        how = f"√(gᵀH⁻¹g), after {self.n_iter} passes of stochastic gradient descent"
+        return gradient_certificate(self._distance, self._tolerance, how, is_convex=self._problem.is_convex)
 
 
 # Linear threshold units

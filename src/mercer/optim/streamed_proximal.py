@@ -15,10 +15,11 @@ import numpy as np
 from mercer._typing import Array
 from mercer.optim import proximal_newton, softmax_lasso
 from mercer.optim._working_sets import PenalisedQuadratic
-from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution, keep_on_interrupt, subgradient_certificate
+from mercer.optim.certificate import LENGTH_TOLERANCE, Certificate, Solution, subgradient_certificate
 from mercer.optim.curvature import Curvature
+from mercer.optim.descent import Callback, Descent, descend, halve_step, rounding_above
 from mercer.optim.duality import GapPenalty
-from mercer.optim.newton import MAX_NEWTON_ITERATIONS, MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING, StallMonitor
+from mercer.optim.newton import MAX_NEWTON_ITERATIONS
 from mercer.optim.problem import Problem
 from mercer.optim.scaling import fit_to_sample
 from mercer.optim.softmax import SoftmaxProblem
@@ -44,7 +45,7 @@ def solve(
     *,
     tolerance: float = LENGTH_TOLERANCE,
     most_steps: int = MAX_NEWTON_ITERATIONS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Minimise a problem of streamed rows whose penalty may have absolute values.
 
@@ -58,24 +59,16 @@ def solve(
         Upper bound for the length of the shortest subgradient, in standard errors.
     most_steps : int
         Maximum number of steps; beyond it the certificate does not hold.
-    progress : callable, optional
-        Called after each step with its number, the objective and the length of the subgradient.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
 
     Returns
     -------
     solution : Solution
-        `value` has the working coefficients, for several classes a matrix with a column for each.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` has the working coefficients, for several classes a matrix with a column for each.
     """
     losses = StreamedClassLosses(problem) if isinstance(problem, SoftmaxProblem) else StreamedMeanLosses(problem)
-    descent = _StreamedProximalDescent(losses, start, tolerance, progress)
-    with keep_on_interrupt(descent.solution):
-        descent.run(most_steps)
-    return descent.solution()
+    return descend(StreamedProximalDescent(losses, start, tolerance), max_iter=most_steps, callback=callback)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,20 +152,24 @@ class _StreamedIterate:
     length: float
 
 
-class _StreamedProximalDescent:
-    """Proximal Newton steps from a start; the last point is the best so far."""
+class StreamedProximalDescent(Descent):
+    """Proximal Newton steps from a start."""
 
-    def __init__(
-        self,
-        losses: StreamedMeanLosses | StreamedClassLosses,
-        start: Array | None,
-        tolerance: float,
-        progress: Progress | None,
-    ) -> None:
-        self._losses, self._penalty = losses, losses.penalty
-        self._tolerance, self._progress = tolerance, progress
-        self.here = self._evaluate(losses.start() if start is None else losses.from_coefficients(start))
-        self.trace = [self.here.value]
+    def __init__(self, losses: StreamedMeanLosses | StreamedClassLosses, start: Array | None, tolerance: float) -> None:
+        self._losses, self._penalty, self._tolerance = losses, losses.penalty, tolerance
+        self._here = self._evaluate(losses.start() if start is None else losses.from_coefficients(start))
+
+    @property
+    def coef(self) -> Array:
+        return self._losses.coefficients(self._here.u)
+
+    @property
+    def objective(self) -> float:
+        return self._here.value
+
+    @property
+    def distance(self) -> float:
+        return self._here.length
 
     def _evaluate(self, u: Array) -> _StreamedIterate:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -184,40 +181,28 @@ class _StreamedProximalDescent:
             value = loss + self._penalty.value(u)
             return _StreamedIterate(u, value, loss, gradient, hessian, float(np.sqrt(size)) / self._losses.unit(smooth))
 
-    def run(self, most_steps: int) -> None:
-        """Step until converged or no step lowers the objective; do nothing if it is not finite."""
-        if not np.isfinite(self.here.value + self.here.length):
-            return
-        monitor = StallMonitor(self.here.length)
-        for number in range(1, most_steps + 1):
-            if self.here.length <= self._tolerance or monitor.is_stalled or not self._advance():
-                return
-            monitor.note(self.trace[-1], self.here.value, self.here.length)
-            self.trace.append(self.here.value)
-            if self._progress is not None:
-                self._progress(number, self.here.value, self.here.length)
+    def has_converged(self) -> bool:
+        return self._here.length <= self._tolerance
 
-    def _advance(self) -> bool:
+    def advance(self) -> bool:
         """Take one step, halved until the objective does not rise; return False if it always does."""
-        before, step = self.here, self._minimiser() - self.here.u
-        for halvings in range(MAX_STEP_HALVINGS):
-            there = self._evaluate(before.u + 0.5**halvings * step)
-            if there.value <= before.value + OBJECTIVE_ROUNDING * abs(before.value):
-                self.here = there
-                return True
-        return False
+        before, step = self._here, self._minimiser() - self._here.u
+        found = halve_step(lambda share: self._evaluate(before.u + share * step), rounding_above(before.value))
+        if found is None:
+            return False
+        self._here, self.step_length = found
+        return True
 
     def _minimiser(self) -> Array:
         """Return the minimiser of the quadratic model at the present point plus the penalty."""
-        here = self.here
+        here = self._here
         model = PenalisedQuadratic(np.require(here.hessian, np.float64, ["C", "W"]))
         squares = float(here.gradient @ Curvature.of(here.hessian).solve(here.gradient))
         model.load(here.u, -here.gradient, squares)
         model.solve(self._penalty, STREAMED_MODEL_ACCURACY * model.gap(self._penalty), MAX_STREAMED_SWEEPS)
         return model.w
 
-    def solution(self) -> Solution:
-        steps = f"after {format_count(len(self.trace) - 1, 'proximal Newton step')}"
+    def certificate(self) -> Certificate:
+        steps = f"after {format_count(self.n_iter, 'proximal Newton step')}"
         is_convex = self._losses.problem.is_convex
-        certificate = subgradient_certificate(self.here.length, self._tolerance, steps, is_convex=is_convex)
-        return Solution(self._losses.coefficients(self.here.u), certificate, tuple(self.trace))
+        return subgradient_certificate(self._here.length, self._tolerance, steps, is_convex=is_convex)

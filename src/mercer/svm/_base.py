@@ -30,6 +30,7 @@ from mercer.base.kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, cho
 from mercer.base.kernel_comparison import ByFunction, ByKernel, Precomputed, check_kernel_matrix, whole_matrix
 from mercer.base.progress import StoppedByCallback, Watch, show_line
 from mercer.base.validation import (
+    STOPPED,
     Plan,
     check_finite,
     check_has_target,
@@ -53,10 +54,10 @@ from mercer.svm.feature_machine import FeatureRows
 
 @dataclass(eq=False)
 class Machines:
-    """The solution of each machine of a fit, and the interruption if there was one."""
+    """The solution of each machine of a fit, and whether Ctrl-C has interrupted it."""
 
     solutions: list[Solution] = field(default_factory=list)
-    interruption: FitInterrupted | None = None
+    interrupted: bool = False
 
     @property
     def worst(self) -> Certificate:
@@ -65,18 +66,18 @@ class Machines:
 
     @property
     def intercepts(self) -> Array:
-        return np.array([solution.value.intercept for solution in self.solutions], dtype=float)
+        return np.array([solution.coef.intercept for solution in self.solutions], dtype=float)
 
     @property
     def weights(self) -> Array:
         """Return w of each machine in a column, where rows have features; 0 for machines not begun."""
-        weights_of_machines = [solution.value.weights for solution in self.solutions]
+        weights_of_machines = [solution.coef.weights for solution in self.solutions]
         size = max(len(weights) for weights in weights_of_machines if weights is not None)
         return np.column_stack([np.zeros(size) if weights is None else weights for weights in weights_of_machines])
 
     @property
     def iterations(self) -> list[int]:
-        return [int(solution.value.steps) for solution in self.solutions]
+        return [int(solution.coef.steps) for solution in self.solutions]
 
 
 def solve_machines(
@@ -91,8 +92,7 @@ def solve_machines(
 ) -> Machines:
     """Solve each problem from its start; once stopped, the remaining ones stay at zero.
 
-    Ctrl-C is kept in `interruption`, to be raised again when the machines are stored; a fit that is ended by a callback
-    is not an error.
+    Ctrl-C leaves the machines `interrupted`; a fit that is ended by a callback is not.
     """
     machines, started = Machines(), perf_counter()
     with _watch_progress(name, verbose, callback) as watch:
@@ -102,20 +102,18 @@ def solve_machines(
                 machines.solutions.append(_unsolved(len(problem.target), tolerance))
                 continue
             left = None if time_limit is None else max(0.0, time_limit - (perf_counter() - started))
-            try:
-                solve = feature_machine.solve if isinstance(problem.rows, FeatureRows) else dual.solve
-                solution = solve(
-                    problem,
-                    tolerance=tolerance,
-                    start=start,
-                    max_iter=max_iter,
-                    time_limit=left,
-                    callback=watch.progress,
-                )
-            except FitInterrupted as interruption:
-                solution, stopped = interruption.solution, True
-                machines.interruption = None if watch.stopped else interruption
-            _check_overflow(solution.value)
+            solve = feature_machine.solve if isinstance(problem.rows, FeatureRows) else dual.solve
+            solution = solve(
+                problem,
+                tolerance=tolerance,
+                start=start,
+                max_iter=max_iter,
+                time_limit=left,
+                callback=watch.callback,
+            )
+            stopped = solution.interrupted
+            machines.interrupted = stopped and not watch.stopped
+            _check_overflow(solution.coef)
             machines.solutions.append(solution)
     return machines
 
@@ -131,13 +129,13 @@ def _check_overflow(point: BoxPoint) -> None:
 
 def _unsolved(n: int, tolerance: float) -> Solution:
     certificate = Margins("KKT", np.inf, tolerance, "the fit was stopped before this machine was begun")
-    return Solution(BoxPoint(np.zeros(n), 0.0, np.zeros(n)), certificate, ())
+    return Solution(BoxPoint(np.zeros(n), 0.0, np.zeros(n)), certificate)
 
 
 @contextmanager
 def _watch_progress(name: str, verbose: Any, callback: Callable[[Any], Any] | None) -> Iterator[Watch]:
     """Show a line on the terminal if `verbose`, and call the user's function."""
-    own: list[Callable[..., Any]] = [] if callback is None else [partial(_call_user, callback)]
+    own: list[Callable[[Any], Any]] = [] if callback is None else [partial(_call_user, callback)]
     with show_line(name, _describe_step) if verbose else nullcontext() as show:
         yield Watch(own if show is None else [show, *own])
 
@@ -375,15 +373,15 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         """Store `approximation_` where features stand for the kernel; y and weight belong to the rows kept."""
         self.__dict__.pop("approximation_", None)
         is_fitted, comparison = isinstance(self.approximate, FittedFeatures), self._comparison
-        if isinstance(comparison, FeatureComparison) and not is_fitted and machines.interruption is None:
+        if isinstance(comparison, FeatureComparison) and not is_fitted and not machines.interrupted:
             self.approximation_ = assess_features(self, comparison.centre_rows(take(X, kept)), y, weight)
 
     def _finish(self, machines: Machines) -> None:
         """Store the certificate, then raise the interruption or warn, in scikit-learn's words where it has them."""
         self.certificate_ = machines.worst
         self.fit_status_ = 0 if machines.worst.holds else 1
-        if machines.interruption is not None:
-            raise machines.interruption
+        if machines.interrupted:
+            raise FitInterrupted(STOPPED, machines.solutions)
         self._warn(machines.worst)
 
     def _warn(self, worst: Certificate) -> None:

@@ -24,10 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._errors import FitInterrupted
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.optim.certificate import Solution
+from mercer.optim.certificate import History, Solution
 from mercer.optim.span.kernel_rows import KernelMatrixRows
 from mercer.svm import feature_machine
 from mercer.svm._box_problem import (
@@ -102,11 +101,6 @@ def solve(
     -------
     Solution
         A `BoxPoint`, with a certificate of kind "KKT" and the dual objective after each round.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the solution so far.
     """
     limits = _StoppingRules(tolerance, max_iter, time_limit, len(problem))
     beta = np.zeros(len(problem)) if start is None else np.clip(start, problem.lower, problem.upper)
@@ -117,8 +111,8 @@ def solve(
     except KeyboardInterrupt:
         # the gradient may lag behind β, or be in float32 with an error that has not been measured
         descent.gradient, descent.error = _compute_gradient(problem, problem.rows.exact(), descent.beta), 0.0
-        message = f"interrupted after {limits.steps} steps; the best coefficients so far are kept."
-        raise FitInterrupted(message, descent.solution()) from None
+        solution = descent.solution()
+        return replace(solution, certificate=solution.certificate.after_interruption(), interrupted=True)
     if start is not None:
         descent.beta = snap_to_bounds(descent.beta, start, problem)
     return descent.solution()
@@ -252,13 +246,14 @@ class _BoxDescent:
         features = _factorize(K)
         if not features.shape[1]:
             return
-        found = feature_machine.solve(
+        solution = feature_machine.solve(
             replace(self.problem, rows=feature_machine.FeatureRows.of(features)),
             tolerance=0.0,
             start=self.beta,
             max_iter=min(MAX_NEWTON_STEPS, self.limits.steps_left),
             time_limit=self.limits.seconds_left,
-        ).value
+        )
+        found = solution.require_completion().coef
         self.limits.steps += found.steps
         before, last = (self.beta, self.gradient), self._dual()
         self.beta = make_feasible(found.beta, self.problem)
@@ -327,7 +322,7 @@ class _BoxDescent:
             )
             certificate = replace(certificate, sentence=gap)
         point = BoxPoint(self.beta, intercept, self.gradient + self.problem.target + intercept, self.limits.steps)
-        return Solution(point, certificate, tuple(self.trace))
+        return Solution(point, certificate, History.of(self.trace))
 
 
 def _is_idle(trace: list[float], violations: list[float]) -> bool:

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._typing import Array
-from mercer.optim.certificate import Solution
+from mercer.optim.certificate import History, Solution
 from mercer.svm import _linear_loops as loops
 from mercer.svm._margins import LEAST_RELATIVE_GAP, MarginObjectives, MarginPoint, MarginProblem, estimate_rounding
 
@@ -96,7 +96,7 @@ class SweepDescent(ABC):
         if not self._is_checked:
             self._check_gap()
         certificate = self.objectives.add_to_gap(self._rounding()).certificate(self._required, f"{self.n_iter} sweeps")
-        return Solution(MarginPoint(self.w, self.beta, self.n_iter), certificate, tuple(self.trace))
+        return Solution(MarginPoint(self.w, self.beta, self.n_iter), certificate, History.of(self.trace))
 
 
 class DualDescent(SweepDescent):

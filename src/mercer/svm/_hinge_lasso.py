@@ -78,7 +78,7 @@ def _newton_direction(X: Matrix, h: Array, slopes: Array, damping: Array | None,
         tolerance=JOINT_STEP_RESIDUAL,
         most_steps=MAX_JOINT_STEP_PRODUCTS,
     )
-    return np.asarray(found.value)
+    return np.asarray(found.require_completion().coef)
 
 
 class HingeLasso(SweepDescent):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._errors import DataError, FitInterrupted, NonFiniteError
+from mercer._errors import DataError, NonFiniteError
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer._warn import warn
-from mercer.base.progress import Progress
 from mercer.base.validation import (
     Plan,
     check_finite,
@@ -27,6 +26,7 @@ from mercer.families.penalties import Strengths
 from mercer.matrices import Observations
 from mercer.optim import proximal_newton
 from mercer.optim.certificate import Certificate, Solution
+from mercer.optim.descent import Callback
 from mercer.optim.proximal_newton import FULL_MODEL_COLUMNS
 from mercer.optim.squared_hinge import SquaredHinge, SquaredHingeProblem
 from mercer.svm._crammer_singer import ClassLosses, ClassProblem, CrammerSingerDescent, CrammerSingerNewton
@@ -108,19 +108,13 @@ class LinearMachineFit:
     W: Array  # (classes, columns + 1)
     n_iter: int
     path: str
+    interrupted: bool = False
 
     @property
     def worst(self) -> Solution:
         """Return the solution of the class that is farthest from its optimum."""
-        return max(self.solutions, key=lambda solution: solution.certificate.value)
-
-
-class LinearMachineInterrupted(FitInterrupted):
-    """Ctrl-C, with the fit so far."""
-
-    def __init__(self, fitted: LinearMachineFit) -> None:
-        super().__init__("stopped by the user; the best coefficients found so far are kept.", fitted.worst)
-        self.fitted = fitted
+        worst = max(self.solutions, key=lambda solution: solution.certificate.value)
+        return replace(worst, interrupted=self.interrupted)
 
 
 @dataclass(frozen=True)
@@ -138,7 +132,7 @@ class LinearMachineLimits:
 
 @ignore_overflow
 def fit_ridge(
-    rows: MarginRows, losses: Sequence[MarginLosses], limits: LinearMachineLimits, progress: Progress | None
+    rows: MarginRows, losses: Sequence[MarginLosses], limits: LinearMachineLimits, callback: Callback | None
 ) -> LinearMachineFit:
     """Fit a machine with a squared penalty for each of the losses."""
     problems = [MarginProblem(rows, each) for each in losses]
@@ -150,7 +144,7 @@ def fit_ridge(
         for number, problem in enumerate(problems)
     ]
     path = "Newton's method" if newton else "dual coordinate descent"
-    return _run_to_end(descents, rows, progress, path)
+    return _run_to_end(descents, rows, callback, path)
 
 
 def _is_suited_to_newton(rows: MarginRows, *, smooth: bool) -> bool:
@@ -168,30 +162,30 @@ def fit_crammer_singer(
     penalty: Array,
     n_classes: int,
     limits: LinearMachineLimits,
-    progress: Progress | None,
+    callback: Callback | None,
 ) -> LinearMachineFit:
     """Fit all classes at once."""
     if rows.n_columns * n_classes <= MAX_FACTORIZED:
         problem = ClassProblem(rows, ClassLosses(codes, penalty, n_classes))
         newton = CrammerSingerNewton(problem, limits.gap, limits.max_iter)
-        return _run_to_end([newton], rows, progress, "Newton's method, all classes at once")
+        return _run_to_end([newton], rows, callback, "Newton's method, all classes at once")
     descent = CrammerSingerDescent(rows, codes, penalty, n_classes, limits.gap, limits.max_iter, limits.seed)
-    return _run_to_end([descent], rows, progress, "dual coordinate descent, all classes at once")
+    return _run_to_end([descent], rows, callback, "dual coordinate descent, all classes at once")
 
 
 @ignore_overflow
 def fit_lasso(
-    rows: MarginRows, losses: Sequence[tuple[Array, Array]], limits: LinearMachineLimits, progress: Progress | None
+    rows: MarginRows, losses: Sequence[tuple[Array, Array]], limits: LinearMachineLimits, callback: Callback | None
 ) -> LinearMachineFit:
     """Fit squared hinge losses with an L1 penalty: for each problem the classes as ±1, and C of each row."""
     if rows.n_columns <= FULL_MODEL_COLUMNS and not _is_far_from_zero(rows):
-        return _fit_by_proximal_newton(rows, losses, limits, progress)
+        return _fit_by_proximal_newton(rows, losses, limits, callback)
     columns = HingeColumns(rows)
     descents = [
         HingeLasso(columns, y, penalty, limits.gap, limits.max_iter, limits.seed + number)
         for number, (y, penalty) in enumerate(losses)
     ]
-    return _run_to_end(descents, rows, progress, "coordinate descent")
+    return _run_to_end(descents, rows, callback, "coordinate descent")
 
 
 def _is_far_from_zero(rows: MarginRows) -> bool:
@@ -202,7 +196,7 @@ def _is_far_from_zero(rows: MarginRows) -> bool:
 
 
 def _fit_by_proximal_newton(
-    rows: MarginRows, losses: Sequence[tuple[Array, Array]], limits: LinearMachineLimits, progress: Progress | None
+    rows: MarginRows, losses: Sequence[tuple[Array, Array]], limits: LinearMachineLimits, callback: Callback | None
 ) -> LinearMachineFit:
     design = rows.design if rows.constant else rows.plain_design
     strengths = Strengths.none(design.n_columns)
@@ -213,38 +207,38 @@ def _fit_by_proximal_newton(
     for y, penalty in losses:
         problem = SquaredHingeProblem(Observations(design, y, penalty), SquaredHinge(), strengths)  # type: ignore[arg-type]
         tolerance = limits.gap * float(np.sqrt(penalty.sum()))
-        try:
-            found = proximal_newton.solve(problem, tolerance=tolerance, most_steps=limits.max_iter, progress=progress)
-        except FitInterrupted as stop:
-            untouched = Certificate("duality gap", 1.0, limits.gap, "the fit of this class has not begun")
-            unsolved = Solution(np.zeros(design.n_columns), untouched, (np.nan,))
-            solutions += [stop.solution] + [unsolved] * (len(losses) - len(solutions) - 1)
-            raise LinearMachineInterrupted(_collect_coefficients(solutions, rows)) from None
+        found = proximal_newton.solve(problem, tolerance=tolerance, most_steps=limits.max_iter, callback=callback)
         solutions.append(found)
+        if found.interrupted:
+            untouched = Certificate("duality gap", 1.0, limits.gap, "the fit of this class has not begun")
+            unsolved = Solution(np.zeros(design.n_columns), untouched)
+            solutions += [unsolved] * (len(losses) - len(solutions))
+            break
     return _collect_coefficients(solutions, rows)
 
 
 def _collect_coefficients(solutions: Sequence[Solution], rows: MarginRows) -> LinearMachineFit:
-    W = np.stack([solution.value for solution in solutions])
+    W = np.stack([solution.coef for solution in solutions])
     W = W / np.append(np.ones(W.shape[1] - 1), rows.constant) if rows.constant else np.pad(W, ((0, 0), (0, 1)))
-    n_iter = max(len(solution.trace) for solution in solutions) - 1
-    return LinearMachineFit(tuple(solutions), W, n_iter, "proximal Newton")
+    n_iter = max(solution.n_iter for solution in solutions)
+    interrupted = any(solution.interrupted for solution in solutions)
+    return LinearMachineFit(tuple(solutions), W, n_iter, "proximal Newton", interrupted)
 
 
 def _run_to_end(
-    descents: Sequence[MarginDescent], rows: MarginRows, progress: Progress | None, path: str
+    descents: Sequence[MarginDescent], rows: MarginRows, callback: Callback | None, path: str
 ) -> LinearMachineFit:
     def collect() -> LinearMachineFit:
         solutions = tuple(descent.solution() for descent in descents)
-        W = np.vstack([solution.value.w.T for solution in solutions])
+        W = np.vstack([solution.coef.w.T for solution in solutions])
         if W.shape[1] < rows.n_columns:  # without a constant
             W = np.pad(W, ((0, 0), (0, 1)))
         return LinearMachineFit(solutions, W, max(descent.n_iter for descent in descents), path)
 
     try:
-        run_descents(descents, rows.stored, progress)
+        run_descents(descents, rows.stored, callback)
     except KeyboardInterrupt:
-        raise LinearMachineInterrupted(collect()) from None
+        return replace(collect(), interrupted=True)
     return collect()
 
 

@@ -15,19 +15,20 @@ from mercer._typing import Array
 from mercer.base import DECIDES_ONLY, traits
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.linear import LinearClassifier
-from mercer.base.progress import Progress, watch_fit
+from mercer.base.progress import watch_fit
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     check_two_classes_of_solver,
     compute_class_weight,
+    raise_if_interrupted,
     restore_on_failure,
     validate_params,
     warn_of_many_classes,
 )
 from mercer.data.labels import encode_labels
+from mercer.optim.descent import Callback
 from mercer.svm._linear import (
     LinearMachineFit,
-    LinearMachineInterrupted,
     LinearMachineLimits,
     check_squares,
     check_supported,
@@ -208,11 +209,9 @@ class LinearSVC(LinearClassifier):
         rows = MarginRows.of(X, intercept_constant(self))
         check_squares(self, rows)
         with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
-            try:
-                self._store(self._solve(rows, codes, self.C * weight, class_weight, watch.progress))
-            except LinearMachineInterrupted as stop:
-                self._store(stop.fitted)
-                raise
+            fitted = self._solve(rows, codes, self.C * weight, class_weight, watch.callback)
+        self._store(fitted)
+        raise_if_interrupted(fitted.worst)
 
     def _class_weights(self, y: Any, weight: Array) -> Array:
         try:
@@ -223,19 +222,19 @@ class LinearSVC(LinearClassifier):
             raise DataError(f"{wrong}. Give the classes of y as keys; those without a weight have 1.") from None
 
     def _solve(
-        self, rows: MarginRows, codes: Array, penalty: Array, class_weight: Array, progress: Progress | None
+        self, rows: MarginRows, codes: Array, penalty: Array, class_weight: Array, callback: Callback | None
     ) -> LinearMachineFit:
         limits = LinearMachineLimits(
             self.tol, self.max_iter, int(check_random_state(self.random_state).randint(2**31 - 1))
         )
         if self.multi_class == CRAMMER_SINGER:
-            return fit_crammer_singer(rows, codes, penalty * class_weight[codes], len(self.classes_), limits, progress)
+            return fit_crammer_singer(rows, codes, penalty * class_weight[codes], len(self.classes_), limits, callback)
         problems = list(self._make_problems(codes, penalty, class_weight))
         if self.penalty == "l1":
-            return fit_lasso(rows, problems, limits, progress)
+            return fit_lasso(rows, problems, limits, callback)
         squared = self.loss == "squared_hinge"
         losses = [MarginLosses.for_classes(signs, weight, squared=squared) for signs, weight in problems]
-        return fit_ridge(rows, losses, limits, progress)
+        return fit_ridge(rows, losses, limits, callback)
 
     def _make_problems(self, codes: Array, penalty: Array, class_weight: Array) -> list[tuple[Array, Array]]:
         """Return classes as ±1, and C of each row: for the second of two classes, or each against the rest."""

@@ -19,10 +19,9 @@ from mercer.base.fitted_fields import FITTED
 from mercer.base.linear import linear_predictor
 from mercer.base.progress import watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import restore_on_failure, validate_params
+from mercer.base.validation import raise_if_interrupted, restore_on_failure, validate_params
 from mercer.svm._linear import (
     LinearMachineFit,
-    LinearMachineInterrupted,
     LinearMachineLimits,
     check_squares,
     check_supported,
@@ -178,11 +177,9 @@ class LinearSVR(RegressorMixin, BaseEstimator):
             self.tol, self.max_iter, int(check_random_state(self.random_state).randint(2**31 - 1))
         )
         with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
-            try:
-                self._store(fit_ridge(rows, [losses], limits, watch.progress))
-            except LinearMachineInterrupted as stop:
-                self._store(stop.fitted)
-                raise
+            fitted = fit_ridge(rows, [losses], limits, watch.callback)
+        self._store(fitted)
+        raise_if_interrupted(fitted.worst)
 
     def _store(self, fitted: LinearMachineFit) -> None:
         coef, self.intercept_ = store_fit(self, fitted)

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from mercer._typing import Array
-from mercer.optim.certificate import Solution
+from mercer.optim.certificate import History, Solution
 from mercer.optim.curvature import Curvature
 from mercer.optim.krylov import newton_direction
 from mercer.report.wording import format_count
@@ -124,6 +124,10 @@ class MarginNewton:
     def objectives(self) -> MarginObjectives:
         return self.point.objectives
 
+    @property
+    def w(self) -> Array:
+        return self.point.w
+
     def _respond(self, eta: Array) -> LossResponse:
         """Return the losses at predictors η, with β held to the centre where its bounds leave a choice."""
         hold = np.where(self._most > 0, self._width / np.maximum(self._most, LEAST_WEIGHT), 1.0)
@@ -212,6 +216,4 @@ class MarginNewton:
         )
         objectives = self.objectives.add_to_gap(rounded)
         certificate = objectives.certificate(self._required, format_count(self.n_iter, "Newton step"))
-        return Solution(
-            MarginPoint(self.point.w, self.point.response.beta, self.n_iter), certificate, tuple(self.trace)
-        )
+        return Solution(MarginPoint(point.w, point.response.beta, self.n_iter), certificate, History.of(self.trace))

@@ -13,7 +13,7 @@ where no term is negative: the gap is accurate to its last digit, however small 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
@@ -25,6 +25,7 @@ from mercer._typing import Array
 from mercer.matrices import Coordinates, DenseMatrix, Matrix, SparseMatrix, SplitMatrix
 from mercer.matrices.entries import Entries
 from mercer.optim.certificate import Solution
+from mercer.optim.descent import Callback, Step
 from mercer.svm import _linear_loops as loops
 from mercer.svm._box_problem import Margins
 
@@ -317,6 +318,8 @@ class MarginDescent(Protocol):
     @property
     def finished(self) -> bool: ...
     @property
+    def w(self) -> Array: ...
+    @property
     def objectives(self) -> MarginObjectives: ...
 
     def step(self) -> None:
@@ -325,9 +328,7 @@ class MarginDescent(Protocol):
     def solution(self) -> Solution: ...
 
 
-def run_descents(
-    descents: Sequence[MarginDescent], numbers: int, progress: Callable[[int, float, float], None] | None = None
-) -> None:
+def run_descents(descents: Sequence[MarginDescent], numbers: int, callback: Callback | None = None) -> None:
     """Make steps until all descents are finished, in parallel if that is worthwhile; a step reads `numbers` values.
 
     Descents make one step at a time, so that Ctrl-C finds each at a point where it can stop.
@@ -340,7 +341,8 @@ def run_descents(
             else:
                 for descent in active:
                     descent.step()
-            if progress is not None:
+            if callback is not None:
                 worst = max(descents, key=lambda descent: descent.objectives.share)
                 total = sum(descent.objectives.primal for descent in descents)
-                progress(max(descent.n_iter for descent in descents), total, worst.objectives.share)
+                coef = [descent.w for descent in descents]
+                callback(Step(max(descent.n_iter for descent in descents), total, worst.objectives.share, coef))

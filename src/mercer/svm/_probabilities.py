@@ -116,7 +116,7 @@ class Calibration:
         """Return τ, fitted on the first call; `among` gives k(x, z) of support vectors by their positions."""
         if "scale" not in self.found and among is not None:
             margins = compute_smallest_margins(self._decisions(among), self.n_classes)
-            self.found["scale"] = float(fit_scale(margins, self.codes, self.weight).value)
+            self.found["scale"] = float(fit_scale(margins, self.codes, self.weight).coef)
         return self.found["scale"]
 
     def _decisions(self, among: SupportKernel) -> Array:

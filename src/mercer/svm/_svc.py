@@ -322,7 +322,7 @@ class SVC(ClassifierMixin, SupportVectorMachine):
     def _store(self, X: Any, training: TrainingRows, codes: Array, kept: Array, machines: Machines) -> Array:
         """Store scikit-learn's attributes, and return which of the rows kept are support vectors, class after class."""
         n_classes = len(self.classes_)
-        betas = [solution.value.beta for solution in machines.solutions]
+        betas = [solution.coef.beta for solution in machines.solutions]
         dual = arrange_as_libsvm(betas, self._rows_of_pairs(codes), codes, n_classes)
         found = np.flatnonzero(dual.any(axis=0))
         found = found[np.argsort(codes[found], kind="stable")]
@@ -344,7 +344,7 @@ class SVC(ClassifierMixin, SupportVectorMachine):
         Where only the fit has the kernel matrix, the scale of the scores is fitted now.
         """
         calibration = Calibration.of(
-            (solution.value.scores for solution in machines.solutions),
+            (solution.coef.scores for solution in machines.solutions),
             self._rows_of_pairs(codes),
             codes,
             weight,

@@ -231,9 +231,9 @@ class SVR(RegressorMixin, SupportVectorMachine):
             start = self._warm_start(count(X), 1)
             machines = self._solve([(problem, None if start is None else make_feasible(start[kept, 0], problem))])
             (solution,) = machines.solutions
-            found = np.flatnonzero(solution.value.beta)
+            found = np.flatnonzero(solution.coef.beta)
             self._n_support = np.array([len(found)], dtype=np.int32)
-            self._store_support(X, training, kept, found, solution.value.beta[None, found], machines)
+            self._store_support(X, training, kept, found, solution.coef.beta[None, found], machines)
             self.dual_coef_ = self._dual_coef_
             self.intercept_ = self._intercept_ = self._shift_to_data(machines.intercepts) + middle
             (self.n_iter_,) = machines.iterations

@@ -109,26 +109,26 @@ def fit_scale(scores: Array, codes: Array, weight: Array | None = None, *, rows:
     Returns
     -------
     solution : Solution
-        `value` is τ; the certificate has the slope of the likelihood there, in standard errors of τ.
+        `coef` is τ; the certificate has the slope of the likelihood there, in standard errors of τ.
 
     Examples
     --------
     >>> scores = np.array([[1.0, -1.0], [1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
-    >>> round(float(fit_scale(scores, np.array([0, 0, 1, 1])).value), 3)
+    >>> round(float(fit_scale(scores, np.array([0, 0, 1, 1])).coef), 3)
     0.347
     """
     n, k = scores.shape
     weight = np.ones(n) if weight is None else weight / weight.mean()
     size = float(np.abs(scores).mean())
     if size == 0 or n == 0:
-        return Solution(SMALLEST_SCORE_SCALE, _certify_at_bound("the scores are all 0"), ())
+        return Solution(SMALLEST_SCORE_SCALE, _certify_at_bound("the scores are all 0"))
     scores = scores / size
     n_rows = n if rows is None else rows
     target = np.full((n, k), 1.0 / ((n_rows + 2) * (k - 1)))
     target[np.arange(n), codes] = (n_rows + 1) / (n_rows + 2)
     wanted = float(weight @ (target * scores).sum(axis=1))
-    tau, trace = _find_scale(scores, weight, wanted)
-    return Solution(tau / size, _certify(scores, weight, wanted, tau), tuple(each / size for each in trace))
+    tau = _find_scale(scores, weight, wanted)
+    return Solution(tau / size, _certify(scores, weight, wanted, tau))
 
 
 def _certify(scores: Array, weight: Array, wanted: float, tau: float) -> Certificate:
@@ -145,22 +145,22 @@ def _certify_at_bound(sentence: str) -> Certificate:
     return Certificate("KKT", 0.0, CERTIFIED_STANDARD_ERRORS, sentence)
 
 
-def _find_scale(scores: Array, weight: Array, wanted: float) -> tuple[float, list[float]]:
-    """Find the τ with Σ w E[score] = wanted by Newton's method between bounds; return it and all steps."""
-    low, high, tau, trace = 0.0, np.inf, 1.0, [1.0]
+def _find_scale(scores: Array, weight: Array, wanted: float) -> float:
+    """Find the τ with Σ w E[score] = wanted by Newton's method between bounds."""
+    low, high, tau = 0.0, np.inf, 1.0
     if _compute_moments(scores, weight, 0.0)[0] >= wanted:
-        return SMALLEST_SCORE_SCALE, trace
+        return SMALLEST_SCORE_SCALE
     for _ in range(MAX_SCALE_STEPS):
         mean, variance = _compute_moments(scores, weight, tau)
         low, high = (tau, high) if mean < wanted else (low, tau)
         step = tau + (wanted - mean) / variance if variance > 0 else np.inf
         if not low < step < high:
             step = 2.0 * tau if np.isinf(high) else 0.5 * (low + high)
-        trace.append(step)
-        if abs(step - tau) <= SCALE_TOLERANCE * tau:
-            break
+        is_found = abs(step - tau) <= SCALE_TOLERANCE * tau
         tau = step
-    return max(trace[-1], SMALLEST_SCORE_SCALE), trace
+        if is_found:
+            break
+    return max(tau, SMALLEST_SCORE_SCALE)
 
 
 def fit_sigmoid(scores: Array, targets: Array, weight: Array | None = None) -> Solution:
@@ -178,19 +178,19 @@ def fit_sigmoid(scores: Array, targets: Array, weight: Array | None = None) -> S
     Returns
     -------
     solution : Solution
-        `value` is the pair a, b.
+        `coef` is the pair a, b.
     """
     if np.ptp(scores) == 0:  # only the level can be fitted
         level = float(np.average(targets, weights=weight))
-        return Solution((0.0, float(logit(level))), Certificate.closed_form("equal scores have one probability"), ())
+        return Solution((0.0, float(logit(level))), Certificate.closed_form("equal scores have one probability"))
     design = DenseMatrix.of(np.ascontiguousarray(scores, dtype=np.float64)[:, None])
     none = np.zeros(design.n_columns)
     problem = Problem(
         Observations(design, targets, weight), Response(Bernoulli(), LOGIT), Strengths(none, none.copy(), none.copy())
     )
-    solution = newton.solve(problem)
-    coef, intercept = design.coordinates.to_user(solution.value)
-    return Solution((float(coef[0]), float(intercept)), solution.certificate, solution.trace)
+    solution = newton.solve(problem).require_completion()
+    coef, intercept = design.coordinates.to_user(solution.coef)
+    return Solution((float(coef[0]), float(intercept)), solution.certificate, solution.history)
 
 
 def _compute_moments(scores: Array, weight: Array, tau: float) -> tuple[float, float]:

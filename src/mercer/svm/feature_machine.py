@@ -20,10 +20,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mercer._errors import FitInterrupted
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.optim.certificate import Solution
+from mercer.optim.certificate import History, Solution
 from mercer.report.wording import format_count
 from mercer.svm._box_problem import BoxPoint, BoxProblem, BoxProgress, BoxScores, balance_coefficients, is_free
 from mercer.svm._margin_newton import MarginNewton, NewtonPoint, half_square
@@ -108,19 +107,14 @@ def solve(
     -------
     Solution
         A `BoxPoint`, with a certificate of kind "duality gap", and the primal objective after each step.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the solution so far.
     """
     descent = _FeatureMachine(problem, tolerance, MAX_FEATURE_STEPS if max_iter < 0 else max_iter, time_limit)
     try:
         with blas_for(1):  # rows are read in threads, and BLAS's own threads would spin in between
             descent.run(start, callback)
     except KeyboardInterrupt:
-        message = f"interrupted after {descent.steps} steps; the best coefficients so far are kept."
-        raise FitInterrupted(message, descent.solution()) from None
+        solution = descent.solution()
+        return replace(solution, certificate=solution.certificate.after_interruption(), interrupted=True)
     return descent.solution()
 
 
@@ -238,7 +232,7 @@ class _FeatureMachine:
                 f"rows have coefficients beyond {FREE_SHARE * BOUND_CAP / self._beta_unit:.2g}: C is too high for them"
             )
             certificate = replace(certificate, value=np.inf, sentence=sentence)
-        return Solution(point, certificate, tuple(value * units for value in self.trace))
+        return Solution(point, certificate, History.of([value * units for value in self.trace]))
 
     def _is_near_cap(self, beta: Array) -> bool:
         """Return whether some β comes near a capped bound."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer._errors import DegenerateDataError, FitInterrupted, KernelError
+from mercer._errors import DegenerateDataError, KernelError
 from mercer.families import IDENTITY, INVERSE, LOG, LOGIT, Bernoulli, Gamma, Gaussian, Poisson
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.kernels import RBF, Gram, Linear
@@ -61,7 +61,7 @@ def test_the_dual_coefficients_are_slopes(name: str, intercept: bool, in_memory:
     made = problem(name, in_memory=in_memory, strength=strength, intercept=intercept)
     solution = solve(made)
     assert solution.certificate.holds
-    alpha, b, values = solution.value
+    alpha, b, values = solution.coef
     np.testing.assert_allclose(values, K @ alpha + b, atol=1e-9)
     g, _ = made.losses.slopes(K @ alpha + b)
     rho = strength * alpha + g
@@ -70,27 +70,27 @@ def test_the_dual_coefficients_are_slopes(name: str, intercept: bool, in_memory:
         np.testing.assert_allclose(g.sum(axis=0), 0, atol=1e-6)
     else:
         assert not b.any()
-    np.testing.assert_allclose(solution.trace[-1], objective(made, alpha, b), rtol=1e-10)
+    np.testing.assert_allclose(solution.history.objective[-1], objective(made, alpha, b), rtol=1e-10)
 
 
 def test_ridge_has_its_closed_form() -> None:
     made = problem("squares", intercept=False)
     assert isinstance(made.losses, ResponseLosses)
     expected = np.linalg.solve(K + made.strength * np.diag(1 / WEIGHT), made.losses.y)
-    np.testing.assert_allclose(solve(made).value.alpha, expected, atol=1e-9)
-    assert len(solve(made).trace) == 2  # one step
+    np.testing.assert_allclose(solve(made).coef.alpha, expected, atol=1e-9)
+    assert len(solve(made).history.objective) == 2  # one step
 
 
 def test_ridge_with_an_intercept_is_ridge_of_the_centred_responses() -> None:
     made = replace(problem("squares"), losses=replace(LOSSES["squares"], weight=None))  # type: ignore[type-var]
-    alpha, b, _ = solve(made).value
+    alpha, b, _ = solve(made).coef
     expected = np.linalg.solve(K + made.strength * np.eye(N), made.losses.y - b)
     np.testing.assert_allclose(alpha, expected, atol=1e-8)
 
 
 @EACH
 def test_the_objective_never_rises(name: str) -> None:
-    trace = solve(problem(name, strength=1e-3)).trace
+    trace = solve(problem(name, strength=1e-3)).history.objective
     assert (np.diff(trace) <= 1e-9 * np.abs(trace[0])).all()
 
 
@@ -102,10 +102,10 @@ def test_the_certificate_belongs_to_the_returned_point(name: str) -> None:
     best = solve(made, tolerance=1e-10)
     if name != "squares":  # which one step solves
         assert not early.certificate.holds
-        missing = early.trace[-1] - best.trace[-1]
-        predicted = 0.5 * (early.certificate.value * made.losses.unit(early.trace[-1])) ** 2
+        missing = early.history.objective[-1] - best.history.objective[-1]
+        predicted = 0.5 * (early.certificate.value * made.losses.unit(early.history.objective[-1])) ** 2
         assert missing / 3 < predicted < 3 * missing
-    again = solve(made, best.value, most_steps=0, tolerance=1e-8)
+    again = solve(made, best.coef, most_steps=0, tolerance=1e-8)
     assert again.certificate.holds
 
 
@@ -115,7 +115,7 @@ def test_a_preconditioner_of_an_earlier_point_leads_to_the_same_optimum(name: st
     solution = solve(problem(name, strength=0.05), always_factor=always)
     assert solution.certificate.holds
     expected = solve(problem(name, strength=0.05, in_memory=False))
-    np.testing.assert_allclose(solution.value.values, expected.value.values, atol=1e-5)
+    np.testing.assert_allclose(solution.coef.values, expected.coef.values, atol=1e-5)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
@@ -137,7 +137,7 @@ def test_steps_do_not_depend_on_the_preconditioner(scale: float, rest: float, mo
 def test_few_steps_suffice_with_vanishing_curvature(name: str) -> None:
     solution = solve(problem(name, strength=1e-6), always_factor=0)
     assert solution.certificate.holds
-    assert len(solution.trace) < 40
+    assert len(solution.history.objective) < 40
 
 
 class RecordedMatrix(StoredMatrix):
@@ -160,15 +160,14 @@ def test_each_class_has_its_own_factor_if_a_common_one_is_poor() -> None:
     found = solve(replace(made, products=products), poor=1)
     assert ClassFactorPreconditioner in products.__dict__["types"]
     assert found.certificate.holds
-    np.testing.assert_allclose(found.value.values, expected.value.values, atol=1e-5)
+    np.testing.assert_allclose(found.coef.values, expected.coef.values, atol=1e-5)
 
 
 def test_ctrl_c_keeps_the_best_function() -> None:
-    with pytest.raises(FitInterrupted) as stopped:
-        solve(problem("logit"), progress=stop_at(1))
-    solution = stopped.value.solution
+    solution = solve(problem("logit"), callback=stop_at(1))
+    assert solution.interrupted
     assert not solution.certificate.holds
-    assert len(solution.trace) == 2
+    assert len(solution.history.objective) == 2
 
 
 def test_a_certificate_does_not_hold_if_rounding_dominates() -> None:
@@ -185,9 +184,9 @@ def test_a_start_that_is_worse_than_zero_is_not_taken() -> None:
     far = KernelExpansion(alpha, np.zeros(1), np.zeros((N, 1)))
     best, found = solve(made), solve(made, far)
     assert found.certificate.holds
-    np.testing.assert_allclose(found.trace, best.trace)
-    near = KernelExpansion(best.value.alpha, best.value.intercept, np.zeros((N, 1)))
-    assert len(solve(made, near).trace) < len(best.trace)
+    np.testing.assert_allclose(found.history.objective, best.history.objective)
+    near = KernelExpansion(best.coef.alpha, best.coef.intercept, np.zeros((N, 1)))
+    assert len(solve(made, near).history.objective) < len(best.history.objective)
 
 
 def test_an_error_is_raised_if_no_start_has_a_mean() -> None:
@@ -203,7 +202,7 @@ def test_an_error_is_raised_if_no_start_has_a_mean() -> None:
 def test_degrees_of_freedom_are_the_trace_of_the_hat_matrix(name: str, in_memory: bool, intercept: bool) -> None:
     """The trace is that of ∂η̂/∂η for the working responses of one more Newton step."""
     made = problem(name, intercept=intercept, strength=0.3, in_memory=in_memory)
-    eta = solve(made).value.values
+    eta = solve(made).coef.values
     losses = made.losses
     assert isinstance(losses, ResponseLosses)
     _, bend = replace(losses, expected=True).slopes(eta)
@@ -217,7 +216,7 @@ def test_degrees_of_freedom_are_the_trace_of_the_hat_matrix(name: str, in_memory
 
 def test_degrees_of_freedom_of_many_rows_are_estimated() -> None:
     made = problem("logit", strength=0.3)
-    eta = solve(made).value.values
+    eta = solve(made).coef.values
     exact = used_degrees_of_freedom(made, eta)
     assert abs(used_degrees_of_freedom(made, eta, exact_rows=10) - exact) < 3 * np.sqrt(2 * exact / 50)
 
@@ -239,7 +238,7 @@ def test_enormous_weights_give_no_warning() -> None:
     weight = 1e150 * RNG.uniform(size=N)
     losses = ResponseLosses(Response(Poisson(), LOG), RNG.gamma(2, size=(N, 1)), weight)
     solution = solve(KernelProblem(make_products(GRAM), losses, 1.0))
-    assert np.isfinite(solution.value.alpha).all()
+    assert np.isfinite(solution.coef.alpha).all()
     assert solution.certificate.holds == (solution.certificate.value <= solution.certificate.tolerance)
 
 
@@ -247,7 +246,7 @@ def test_an_objective_that_is_not_a_number_ends_the_search_at_once() -> None:
     weight = np.where(np.arange(N) == 3, np.nan, 1.0)
     losses = ResponseLosses(Response(Bernoulli(), LOGIT), SIGN[:, None].astype(float), weight)
     solution = solve(KernelProblem(make_products(GRAM), losses, 0.5))
-    assert len(solution.trace) == 1
+    assert len(solution.history.objective) == 1
     assert not solution.certificate.holds
 
 
@@ -264,4 +263,4 @@ def test_slopes_that_lead_uphill_are_not_followed() -> None:
     made = KernelProblem(make_products(GRAM), losses, 0.5)
     found = solve(made)
     assert not found.certificate.holds
-    assert found.trace[-1] <= found.trace[0] * (1 + 1e-9)
+    assert found.history.objective[-1] <= found.history.objective[0] * (1 + 1e-9)

@@ -99,7 +99,7 @@ def test_the_machine_of_a_pair() -> None:
     lower, upper = np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0)
     shared = SharedRows(Gram(RBF(gamma=0.5), X), groups, 5e3)
     alone, paired = (solve(BoxProblem(k, y, lower, upper), tolerance=1e-11) for k in (rows(60), shared.pair(0, 1)))
-    np.testing.assert_allclose(paired.value.beta, alone.value.beta, atol=1e-8)
+    np.testing.assert_allclose(paired.coef.beta, alone.coef.beta, atol=1e-8)
 
 
 def test_only_released_blocks_of_a_pair_are_recomputed() -> None:

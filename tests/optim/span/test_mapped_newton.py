@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from mercer._errors import FitInterrupted
 from mercer.families import IDENTITY, INVERSE, LOG, LOGIT, Bernoulli, Gamma, Gaussian, Poisson
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response, SoftmaxResponse
@@ -20,6 +19,7 @@ from mercer.matrices import Coordinates, DenseMatrix, Observations
 from mercer.matrices.mapped import KeptTiles, MappedMatrix, TileOptions
 from mercer.matrices.mapped_tensors import LandmarkTensors
 from mercer.optim import newton
+from mercer.optim.descent import descend
 from mercer.optim.problem import Problem
 from mercer.optim.span import mapped_newton
 from mercer.optim.span.freedom import used_degrees_of_freedom
@@ -97,7 +97,7 @@ def test_the_gradient_vanishes_for_explicit_features(name: str, kind: str, inter
         pytest.skip("the inverse link needs a mean to begin with")
     solution = solve(problem)
     assert solution.certificate.holds, solution.certificate
-    w, values = solution.value
+    w, values = solution.coef
     np.testing.assert_allclose(values, Z @ w, atol=1e-9)
     size = np.abs(gradient(problem, Z, 0 * w)).max() if name != "gamma" else N
     assert np.abs(gradient(problem, Z, w)).max() <= 1e-6 * size
@@ -106,7 +106,7 @@ def test_the_gradient_vanishes_for_explicit_features(name: str, kind: str, inter
 @EACH
 def test_gradients_are_slopes_of_the_objective(name: str) -> None:
     descent = MappedNewtonDescent(made(name), 1e-8)
-    descent.begin(None)
+    descent.begin()
     shape = descent._at.w.shape
     at = descent._at.w.ravel() + (0 if name == "gamma" else 0.1 * RNG.normal(size=descent._at.w.size))
     point = descent._point(at.reshape(shape))
@@ -119,24 +119,24 @@ def test_the_optimum_is_that_of_a_linear_model_on_the_features(name: str) -> Non
     problem, Z = made(name), written_out(MAPS["nystroem"], intercept=False)
     losses = problem.losses
     assert isinstance(losses, ResponseLosses)
-    found = solve(problem, tolerance=1e-9).value
+    found = solve(problem, tolerance=1e-9).coef
     design = DenseMatrix(Z, Coordinates.plain(Z.shape[1], intercept=True))
     penalties = Strengths(np.zeros(Z.shape[1] + 1), np.append(np.full(Z.shape[1], 0.5), 0.0), np.zeros(Z.shape[1] + 1))
     for output in range(losses.outputs):
         rows = Observations(design, losses.y[:, output], losses.weight, losses.offset)
-        expected = newton.solve(Problem(rows, losses.response, penalties)).value
+        expected = newton.solve(Problem(rows, losses.response, penalties)).coef
         eta = Z @ expected[:-1] + expected[-1]
         np.testing.assert_allclose(found.values[:, output], eta, atol=1e-6 * np.abs(eta).max())
 
 
 def test_every_output_has_its_own_penalty() -> None:
     both = replace(made("squares"), strengths=np.array([0.1, 10.0]))
-    found = solve(both, tolerance=1e-9).value
+    found = solve(both, tolerance=1e-9).coef
     for output, strength in enumerate(both.strengths):
         losses = LOSSES["squares"]
         assert isinstance(losses, ResponseLosses)
         alone = MappedProblem(both.design, replace(losses, y=losses.y[:, [output]]), np.array([strength]))
-        np.testing.assert_allclose(found.values[:, [output]], solve(alone, tolerance=1e-9).value.values, atol=1e-7)
+        np.testing.assert_allclose(found.values[:, [output]], solve(alone, tolerance=1e-9).coef.values, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", ["squares", "logit", "poisson", "softmax"])
@@ -150,31 +150,31 @@ def test_nearly_equal_landmarks_are_accepted(name: str, strength: float) -> None
     problem = MappedProblem(MappedMatrix(map.tiles(line), map.back), losses, np.full(losses.outputs, strength))
     solution = solve(problem, tolerance=1e-6)
     assert solution.certificate.holds, solution.certificate
-    assert np.isfinite(solution.value.values).all()
+    assert np.isfinite(solution.coef.values).all()
 
 
 @EACH
 @pytest.mark.parametrize("room", [0.25, 0.0])
 def test_float32_does_not_move_the_optimum(name: str, room: float) -> None:
-    exact = solve(made(name), tolerance=1e-7).value.values
+    exact = solve(made(name), tolerance=1e-7).coef.values
     problem = made(name, options=replace(SINGLE, stored_share=room))
     assert problem.design.rough == np.float32
     descent = MappedNewtonDescent(problem, 1e-7)
-    descent.begin(None)
+    descent.begin()
     assert isinstance(descent._problem.design.tiles, KeptTiles) == (room > 0)
     solution = solve(problem, tolerance=1e-7)
     assert solution.certificate.holds, solution.certificate
-    np.testing.assert_allclose(solution.value.values, exact, atol=1e-6 * np.abs(exact).max())
+    np.testing.assert_allclose(solution.coef.values, exact, atol=1e-6 * np.abs(exact).max())
 
 
 @pytest.mark.parametrize("name", ["logit", "softmax", "poisson"])
 def test_a_start_from_some_rows_leads_to_the_same_optimum(name: str) -> None:
-    exact = solve(made(name), tolerance=1e-7).value.values
+    exact = solve(made(name), tolerance=1e-7).coef.values
     assert len(sample_numbers(N, made(name).design.n_columns)) < N
     started = solve(made(name), tolerance=1e-7, start_rows=1)
-    np.testing.assert_allclose(started.value.values, exact, atol=1e-6 * np.abs(exact).max())
-    again = solve(made(name), started.value.w, tolerance=1e-7)
-    assert len(again.trace) == 1  # the start is the optimum
+    np.testing.assert_allclose(started.coef.values, exact, atol=1e-6 * np.abs(exact).max())
+    again = solve(made(name), started.coef.w, tolerance=1e-7)
+    assert len(again.history.objective) == 1  # the start is the optimum
 
 
 def test_a_sample_of_the_rows_is_a_preconditioner_for_all() -> None:
@@ -203,8 +203,7 @@ def test_the_certificate_includes_float32_errors_of_the_gradient(name: str) -> N
     problem, Z = made(name, MAPS["fourier"], options=SINGLE), written_out(MAPS["fourier"])
     problem = replace(problem, design=RecordedDesign(**vars(problem.design)))
     descent = MappedNewtonDescent(problem, 0.01, one_in=4)
-    descent.begin(None)
-    descent.run(20)
+    descend(descent, max_iter=20)
     assert descent.is_short
     assert set(exact_rows) == {N // 4}
     point = descent._at
@@ -222,8 +221,7 @@ def test_an_influential_row_outside_the_sample_forces_float64() -> None:
         map = MAPS["fourier"]
         problem = MappedProblem(MappedMatrix(map.tiles(X), map.back, options=SINGLE), losses, np.array([0.5]))
         descent = MappedNewtonDescent(problem, 0.01, one_in=4)
-        descent.begin(None)
-        descent.run(20)
+        descend(descent, max_iter=20)
         assert descent.is_short
         assert (descent._at.rounded > 0) == counted
 
@@ -238,8 +236,8 @@ def sum_of_curvatures(problem: MappedProblem, Z: Any, bend: Any) -> Any:
 def test_least_squares_of_many_rows_start_at_the_fit_of_a_sample() -> None:
     exact = solve(made("squares"), tolerance=1e-7)
     started = solve(made("squares"), tolerance=1e-7, sample=sample_numbers(N, N // 3))
-    assert started.trace[0] < 0.5 * exact.trace[0]
-    np.testing.assert_allclose(started.value.values, exact.value.values, atol=1e-6 * np.abs(F).max())
+    assert started.history.objective[0] < 0.5 * exact.history.objective[0]
+    np.testing.assert_allclose(started.coef.values, exact.coef.values, atol=1e-6 * np.abs(F).max())
 
 
 def test_least_squares_of_tensors_start_at_the_level() -> None:
@@ -250,7 +248,7 @@ def test_least_squares_of_tensors_start_at_the_level() -> None:
     found = solve(problem, tolerance=1e-7, sample=sample_numbers(N, N // 3))
     expected = solve(made("squares"), tolerance=1e-7)
     assert found.certificate.holds
-    np.testing.assert_allclose(np.asarray(found.value.values), expected.value.values, atol=1e-6 * np.abs(F).max())
+    np.testing.assert_allclose(np.asarray(found.coef.values), expected.coef.values, atol=1e-6 * np.abs(F).max())
 
 
 def test_classes_have_a_curvature_each() -> None:
@@ -274,7 +272,7 @@ def test_classes_have_a_curvature_each() -> None:
 
 def test_the_objective_never_rises() -> None:
     for name in ("logit", "poisson", "softmax"):
-        trace = np.array(solve(made(name, strength=1e-3)).trace)
+        trace = np.array(solve(made(name, strength=1e-3)).history.objective)
         assert (np.diff(trace) <= 1e-9 * np.abs(trace[:-1])).all()
 
 
@@ -284,7 +282,7 @@ def test_separable_classes_with_a_tiny_penalty_converge() -> None:
     losses = ResponseLosses(Response(Bernoulli(), LOGIT), y)
     solution = solve(MappedProblem(MappedMatrix(map.tiles(X), map.back), losses, np.array([1e-8])), tolerance=1e-6)
     assert solution.certificate.holds, solution.certificate
-    assert ((solution.value.values[:, 0] > 0) == (y[:, 0] > 0)).all()
+    assert ((solution.coef.values[:, 0] > 0) == (y[:, 0] > 0)).all()
 
 
 def test_exactly_fitted_responses_give_no_warning() -> None:
@@ -294,17 +292,16 @@ def test_exactly_fitted_responses_give_no_warning() -> None:
     problem = MappedProblem(MappedMatrix(map.tiles(X), map.back), losses, np.array([1e-9]), least_noise=0.01)
     solution = solve(problem, tolerance=1e-6)
     assert solution.certificate.holds, solution.certificate
-    np.testing.assert_allclose(solution.value.values, y, atol=1e-6)
+    np.testing.assert_allclose(solution.coef.values, y, atol=1e-6)
 
 
 def test_an_interruption_keeps_the_best_point() -> None:
     whole = solve(made("poisson"))
-    with pytest.raises(FitInterrupted) as caught:
-        solve(made("poisson"), progress=stop_at(2))
-    found = caught.value.solution
+    found = solve(made("poisson"), callback=stop_at(2))
+    assert found.interrupted
     assert not found.certificate.holds
-    assert whole.trace[-1] < found.trace[-1] < whole.trace[0]
-    assert found.value.w.shape == whole.value.w.shape
+    assert whole.history.objective[-1] < found.history.objective[-1] < whole.history.objective[0]
+    assert found.coef.w.shape == whole.coef.w.shape
 
 
 def test_too_few_steps_give_a_warning() -> None:
@@ -324,8 +321,7 @@ def test_a_fit_stopped_by_rounding_reports_the_requested_tolerance() -> None:
 def test_convergence_is_verified_in_float64() -> None:
     problem, Z = made("logit", options=SINGLE), written_out(MAPS["nystroem"])
     descent = MappedNewtonDescent(problem, 1.0)
-    descent.begin(None)
-    descent.run(2)
+    descend(descent, max_iter=2)
     assert descent.is_short
     exact = gradient(problem, Z, descent._at.w)
     np.testing.assert_allclose(descent._at.gradient, exact, atol=1e-9 * np.abs(exact).max())
@@ -335,26 +331,25 @@ def test_a_start_without_means_is_replaced_by_the_level() -> None:
     """1/η of η below 0 is the mean of nothing."""
     problem = made("gamma", options=SINGLE)
     expected = solve(problem, tolerance=1e-6)
-    start = np.zeros_like(expected.value.w)
+    start = np.zeros_like(expected.coef.w)
     start[-1] = -1.0
     found = solve(problem, start, tolerance=1e-6)
     assert found.certificate.holds
-    np.testing.assert_allclose(found.value.values, expected.value.values, atol=1e-5)
+    np.testing.assert_allclose(found.coef.values, expected.coef.values, atol=1e-5)
 
 
 @EACH
 def test_products_switch_to_float64_if_float32_makes_no_progress(name: str) -> None:
     descent = MappedNewtonDescent(made(name, strength=1e-6, options=SINGLE), 1e-9)
-    descent.begin(None)
-    descent.run(100)
+    descend(descent, max_iter=100)
     assert descent._exact_product
-    assert descent.solution().certificate.holds
+    assert descent.certificate().holds
 
 
 @pytest.mark.parametrize("name", ["logit", "poisson"])
 def test_degrees_of_freedom_are_the_trace_of_the_hat_matrix(name: str) -> None:
     problem, Z = made(name), written_out(MAPS["nystroem"])
-    eta = solve(problem, tolerance=1e-7).value.values
+    eta = solve(problem, tolerance=1e-7).coef.values
     losses = problem.losses
     assert isinstance(losses, ResponseLosses)
     h = replace(losses, expected=True).slopes(eta)[1].typical

@@ -21,9 +21,10 @@ import numpy as np
 from mercer._typing import Array
 from mercer.matrices.mapped import KeptTiles, MappedMatrix
 from mercer.matrices.mapped_tensors import MappedTensors
-from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.certificate import LENGTH_TOLERANCE, Certificate, Solution, gradient_certificate
+from mercer.optim.descent import OBJECTIVE_ROUNDING, Callback, Descent, descend, halve_step
 from mercer.optim.krylov import NewtonDirection, newton_direction
-from mercer.optim.newton import MAX_NEWTON_ITERATIONS, MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING, StallMonitor
+from mercer.optim.newton import MAX_NEWTON_ITERATIONS
 from mercer.optim.span.losses import RowLosses
 from mercer.optim.span.mapped_curvature import (
     Inverse,
@@ -177,7 +178,7 @@ def solve(
     *,
     tolerance: float = LENGTH_TOLERANCE,
     most_steps: int = MAX_NEWTON_ITERATIONS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
     start_rows: int = START_ROWS,
     sample: Array | None = None,
 ) -> Solution:
@@ -193,8 +194,8 @@ def solve(
         Upper bound for the length of the gradient, in standard errors.
     most_steps : int
         Maximum number of steps; beyond it the certificate does not hold.
-    progress : callable, optional
-        Called after each step with its number, the objective and the length of the gradient.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
     start_rows : int
         Rows per column of the sample that gives the start.
     sample : integer array, optional
@@ -203,21 +204,13 @@ def solve(
     Returns
     -------
     solution : Solution
-        `value` is a `MappedFit`; `trace` has the objective after each step.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` is a `MappedFit`.
     """
-    descent = MappedNewtonDescent(problem, tolerance, progress, start_rows=start_rows, sample=sample)
-    with keep_on_interrupt(descent.solution):
-        descent.begin(start)
-        descent.run(most_steps)
-    return descent.solution()
+    descent = MappedNewtonDescent(problem, tolerance, start, start_rows=start_rows, sample=sample)
+    return descend(descent, max_iter=most_steps, callback=callback)
 
 
-class MappedNewtonDescent:
+class MappedNewtonDescent(Descent):
     """Newton steps from a start, in float32 or float64.
 
     One in `one_in` rows is sampled for an estimate of the rounding error of float32.
@@ -227,14 +220,14 @@ class MappedNewtonDescent:
         self,
         problem: MappedProblem,
         tolerance: float,
-        progress: Progress | None = None,
+        start: Array | None = None,
         *,
         start_rows: int = START_ROWS,
         sample: Array | None = None,
         one_in: int = ROUNDING_SAMPLE,
     ) -> None:
         design = problem.design
-        self._problem, self._tolerance, self._progress = problem, tolerance, progress
+        self._problem, self._tolerance, self._given = problem, tolerance, start
         self._start_rows, self._one_in = start_rows, one_in
         self._sample = curvature_sample(design.n_rows, design.n_columns) if sample is None else sample
         self._inverse: Inverse | None = None
@@ -245,7 +238,9 @@ class MappedNewtonDescent:
         self._spent = False
         #: whether the present step was found by products of float64
         self._exact_step = False
-        self.length, self.trace = np.inf, list[float]()
+        self.length = np.inf
+        #: whether the first point has been evaluated
+        self._has_begun = False
         self._at = MappedPoint(self._level(), np.zeros((design.n_rows, problem.losses.outputs)), np.inf, np.zeros(0))
 
     def _level(self) -> Array:
@@ -254,13 +249,35 @@ class MappedNewtonDescent:
             w[-1] = self._problem.losses.start()
         return w
 
-    def begin(self, start: Array | None) -> None:
-        """Set the first point: a given start, or the fit of a sample."""
-        w, problem = self._start() if start is None else start, self._problem
+    @property
+    def coef(self) -> MappedFit:
+        return MappedFit(self._at.w, self._at.eta)
+
+    @property
+    def objective(self) -> float:
+        return self._at.value
+
+    @property
+    def distance(self) -> float:
+        return self.length
+
+    def begin(self) -> None:
+        """Evaluate the first point, the given start or the fit of a sample, and find the first step."""
+        if not self._has_begun:
+            self.evaluate_start()
+        self._step = self._find_step()
+        # for least squares the step predicts the next gradient, so that float32 would add nothing
+        self._exact_gradient = self._exact_gradient or (self._problem.losses.quadratic and not self.is_short)
+
+    def evaluate_start(self) -> None:
+        """Evaluate the given start, or the fit of a sample."""
+        w, problem = self._start() if self._given is None else self._given, self._problem
         design, swept = problem.design.swept_and_kept(w, problem.slopes)
         self._problem = replace(problem, design=design)
         self._at = self._point_of(w, swept, single=design.rough == np.float32)
-        self.trace.append(self._at.value)
+        if not np.isfinite(self._at.value):
+            self._at = self._exactly_here()
+        self._has_begun = True
 
     def _start(self) -> Array:
         problem, n = self._problem, self._problem.design.n_rows
@@ -286,9 +303,9 @@ class MappedNewtonDescent:
         """Continue with other strengths."""
         before, self._problem = self._problem, replace(self._problem, strengths=strengths)
         gradient = self._at.gradient + self._problem.pull(self._at.w) - before.pull(self._at.w)
-        self._at = self._at._replace(value=self._objective(self._at.w, self._at.eta), gradient=gradient)
+        self._at = self._at._replace(value=self._evaluate(self._at.w, self._at.eta), gradient=gradient)
         self._inverse = None if self._inverse is None else self._inverse.with_penalties(strengths)
-        self._last_gain, self.trace = LOOSEST_STEP, [self._at.value]
+        self._last_gain = LOOSEST_STEP
 
     def _point(self, w: Array) -> MappedPoint:
         problem = self._problem
@@ -307,9 +324,9 @@ class MappedNewtonDescent:
 
     def _point_of(self, w: Array, swept: tuple[Array, Array], rounded: float = 0.0, *, single: bool) -> MappedPoint:
         eta, gradient = swept
-        return MappedPoint(w, eta, self._objective(w, eta), gradient + self._problem.pull(w), rounded, single)
+        return MappedPoint(w, eta, self._evaluate(w, eta), gradient + self._problem.pull(w), rounded, single)
 
-    def _objective(self, w: Array, eta: Array) -> float:
+    def _evaluate(self, w: Array, eta: Array) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
             return self._problem.losses.value(eta) + 0.5 * float(np.vdot(self._problem.pull(w), w))
 
@@ -318,46 +335,41 @@ class MappedNewtonDescent:
         """True if the gradient is short enough."""
         return self.length <= self._tolerance
 
-    def run(self, most_steps: int) -> None:
-        """Step until the gradient is short enough, or no step lowers the objective; confirm float32 by float64."""
-        step = self._find_step()
-        # rounding may let the objective rise, and a fall after that leads nowhere
-        monitor, lowest = StallMonitor(self.length), self.trace[-1]
-        # for least squares the step predicts the next gradient, so that float32 would add nothing
-        self._exact_gradient = self._exact_gradient or (self._problem.losses.quadratic and not self.is_short)
-        for number in range(1, most_steps + 1):
-            before = self.length
-            if self.is_short or monitor.is_stalled or self._spent or not self._advance(step.value):
-                if not self._use_float64():
-                    return
-                monitor, before, lowest = StallMonitor(np.inf), np.inf, np.inf
-            step = self._find_step()
-            self._judge(before)
-            monitor.note(lowest, self.trace[-1], self.length)
-            lowest = min(lowest, self.trace[-1])
-            if self._progress is not None:
-                self._progress(number, self.trace[-1], self.length)
-        if self.is_short and not self._exact_gradient:
-            self._at = self._exactly_here()
-            self._find_step()
+    def has_converged(self) -> bool:
+        """Return whether the gradient is short enough, confirmed by float64 if it was computed in float32."""
+        return self.is_short and self._exact_gradient
 
-    def _use_float64(self) -> bool:
+    def advance(self) -> bool:
+        before = self.length
+        if self.is_short or self._spent or not self._search_along(self._step.value):
+            return False
+        self._step = self._find_step()
+        self._judge(before)
+        return True
+
+    def refine(self) -> bool:
         """Replace float32 by float64, first in gradients, then in products; return False if both are done."""
         if not self._exact_gradient:
             self._at, self._spent = self._exactly_here(), False
-        elif self.is_short or self._exact_step:
-            self._stuck = not self.is_short
+        elif self._exact_step:
+            self._stuck = True
             return False
         else:
             self._exact_product = True
+        self._step = self._find_step()
+        self._judge(np.inf)
         return True
+
+    def finish(self) -> None:
+        if self.is_short and not self._exact_gradient:
+            self._at = self._exactly_here()
+            self._find_step()
 
     def _exactly_here(self) -> MappedPoint:
         self._exact_gradient = True
         point = self._point(self._at.w)
         if not np.isfinite(point.value):  # float32 missed that a mean is outside the range of the link
             point = self._point(self._level())
-        self.trace[-1] = point.value
         return point
 
     def _judge(self, before: float) -> None:
@@ -399,27 +411,29 @@ class MappedNewtonDescent:
         curved = 0.0 if self._problem.losses.quadratic else min(0.1, self._last_gain**2)
         return float(np.clip(max(wanted, curved), self._problem.design.digits, LOOSEST_STEP))
 
-    def _advance(self, step: Array) -> bool:
-        """Take one step, halved until the objective does not rise; return False if it always does."""
+    def _search_along(self, step: Array) -> bool:
+        """Take the step or, if the objective rises, a portion of it; return False if it always rises."""
         here, squared = self._at, abs(float(np.vdot(self._at.gradient, step)))
-        there = self._point(here.w + step)
+        whole = self._point(here.w + step)
         # a step that lowers the objective by less than rounding must not be rejected because of rounding
-        rounded = SINGLE_OBJECTIVE_ROUNDING if here.single or there.single else SUM_OBJECTIVE_ROUNDING
+        rounded = SINGLE_OBJECTIVE_ROUNDING if here.single or whole.single else SUM_OBJECTIVE_ROUNDING
         slack = (rounded if squared < rounded * abs(here.value) else OBJECTIVE_ROUNDING) * abs(here.value)
-        if not there.value <= here.value + slack:
-            for share in 0.5 ** np.arange(1, MAX_STEP_HALVINGS):
-                w, eta = here.w + share * step, here.eta + share * (there.eta - here.eta)
-                if self._objective(w, eta) <= here.value + slack:
-                    there = self._point(w)
-                    break
-            else:
-                return False
-        self._at = there
-        self.trace.append(there.value)
+
+        def try_portion(share: float) -> MappedPoint:
+            if share == 1:
+                return whole
+            w, eta = here.w + share * step, here.eta + share * (whole.eta - here.eta)
+            return whole._replace(w=w, eta=eta, value=self._evaluate(w, eta))
+
+        found = halve_step(try_portion, here.value + slack)
+        if found is None:
+            return False
+        self._at = whole if found.length == 1 else self._point(found.point.w)
+        self.step_length = found.length
         return True
 
-    def solution(self) -> Solution:
-        how = f"√(gᵀH⁻¹g), after {format_count(max(0, len(self.trace) - 1), 'Newton step')}"
+    def certificate(self) -> Certificate:
+        how = f"√(gᵀH⁻¹g), after {format_count(self.n_iter, 'Newton step')}"
         if self._at.rounded > 0:
             rounded = self._at.rounded / self._unit
             how += f"; {rounded:.2g} of it is an estimate of what float32 does to g, "
@@ -428,26 +442,24 @@ class MappedNewtonDescent:
         if self._stuck and tolerance < self.length <= NEGLIGIBLE_LENGTH:
             tolerance = NEGLIGIBLE_LENGTH
             how += f"; the tolerance is {self._tolerance:.2g}, but rounding of float64 prevents a smaller value"
-        certificate = gradient_certificate(
+        return gradient_certificate(
             self.length,
             tolerance,
             how,
             is_convex=self._problem.losses.is_convex,
             target="the optimum of the approximate problem",
         )
-        return Solution(MappedFit(self._at.w, self._at.eta), certificate, tuple(self.trace))
 
 
 def _fit_with_falling_strength(problem: MappedProblem) -> Array:
     """Return the coefficients of a sample, approached by decreasing penalties."""
     few = MappedNewtonDescent(problem, MAPPED_SAMPLE_TOLERANCE)
-    few.begin(None)
+    few.evaluate_start()
     for factor in _falling_factors(problem, few._at.eta):
         few.penalise(factor * problem.strengths)
-        few.run(1)
+        descend(few, max_iter=1).require_completion()
     few.penalise(problem.strengths)
-    few.run(MAPPED_SAMPLE_STEPS)
-    return few._at.w
+    return np.asarray(descend(few, max_iter=MAPPED_SAMPLE_STEPS).require_completion().coef.w)
 
 
 def _falling_factors(problem: MappedProblem, eta: Array) -> Array:

@@ -24,9 +24,10 @@ import numpy as np
 from mercer._errors import DegenerateDataError
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.certificate import LENGTH_TOLERANCE, Certificate, Solution, gradient_certificate
+from mercer.optim.descent import OBJECTIVE_ROUNDING, Callback, Descent, descend, halve_step
 from mercer.optim.krylov import NewtonDirection, newton_direction
-from mercer.optim.newton import MAX_NEWTON_ITERATIONS, MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING, StallMonitor
+from mercer.optim.newton import MAX_NEWTON_ITERATIONS
 from mercer.optim.span.losses import ArrayLosses, LossCurvature, ResponseLosses
 from mercer.optim.span.products import KernelProducts, Preconditioner
 from mercer.report.wording import format_count
@@ -67,7 +68,7 @@ def solve(
     *,
     tolerance: float = LENGTH_TOLERANCE,
     most_steps: int = MAX_NEWTON_ITERATIONS,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
     always_factor: int = ALWAYS_FACTOR,
     poor: int = POOR_PRECONDITIONER_STEPS,
 ) -> Solution:
@@ -83,8 +84,8 @@ def solve(
         Upper bound for the length of the gradient, in standard errors.
     most_steps : int
         Maximum number of steps; beyond it the certificate does not hold.
-    progress : callable, optional
-        Called after each step with its number, the objective and the length of the gradient.
+    callback : callable, optional
+        Called with a `Step` at the start and after each iteration.
     always_factor : int
         Rows below which every step has a preconditioner of its own.
     poor : int
@@ -93,18 +94,11 @@ def solve(
     Returns
     -------
     solution : Solution
-        `value` is a `KernelExpansion`; `trace` has the objective after each step.
-
-    Raises
-    ------
-    FitInterrupted
-        On Ctrl-C, with the best solution so far.
+        `coef` is a `KernelExpansion`.
     """
     with threads_for(problem.products):
-        descent = KernelNewtonDescent(problem, start, tolerance, progress, always_factor=always_factor, poor=poor)
-        with keep_on_interrupt(descent.solution, "the best function found so far is kept"):
-            descent.run(most_steps)
-        return descent.solution()
+        descent = KernelNewtonDescent(problem, start, tolerance, always_factor=always_factor, poor=poor)
+        return descend(descent, max_iter=most_steps, callback=callback)
 
 
 def threads_for(products: KernelProducts) -> AbstractContextManager[None]:
@@ -122,20 +116,27 @@ class KernelStep(NamedTuple):
     cg_steps: int
 
 
-class KernelNewtonDescent:
-    """Newton steps from a start; the last point is the best so far."""
+class KernelTrial(NamedTuple):
+    """The values of f, the intercept and the objective for a portion of a step."""
+
+    f: Array
+    intercept: Array
+    value: float
+
+
+class KernelNewtonDescent(Descent):
+    """Newton steps from a start."""
 
     def __init__(
         self,
         problem: KernelProblem,
         start: KernelExpansion | None,
         tolerance: float,
-        progress: Progress | None,
         *,
         always_factor: int,
         poor: int,
     ) -> None:
-        self._problem, self._tolerance, self._progress = problem, tolerance, progress
+        self._problem, self._tolerance = problem, tolerance
         self._always_factor, self._poor = always_factor, poor
         shape = len(problem.products), problem.losses.outputs
         level = problem.losses.start() if problem.intercept else np.zeros(shape[1])
@@ -143,19 +144,31 @@ class KernelNewtonDescent:
         self._preconditioner: Preconditioner | None = None
         self._fresh = self._better = False
         self.length = np.inf
-        self.trace = [self._objective(self._f, self.intercept, 0.0)]
+        self.value = self._evaluate(self._f, self.intercept, 0.0)
         if start is not None:
             self._begin_at(start)
-        if np.isinf(self.trace[0]):
+        if np.isinf(self.value):
             self._begin_midway()
+
+    @property
+    def coef(self) -> KernelExpansion:
+        return KernelExpansion(self.alpha, self.intercept, self.eta)
+
+    @property
+    def objective(self) -> float:
+        return self.value
+
+    @property
+    def distance(self) -> float:
+        return self.length
 
     def _begin_at(self, start: KernelExpansion) -> None:
         """Begin at a given start unless f = 0 is better: far above it, Newton steps may not converge."""
         f = self._problem.products.matvec(start.alpha)
-        value = self._objective(f, start.intercept, np.vdot(start.alpha, f))
-        if value <= self.trace[0]:
+        value = self._evaluate(f, start.intercept, np.vdot(start.alpha, f))
+        if value <= self.value:
             self.alpha, self.intercept, self._f = np.array(start.alpha), np.array(start.intercept), f
-            self.trace = [value]
+            self.value = value
 
     def _begin_midway(self) -> None:
         """Begin at a least squares fit to feasible means, if η = 0 has no mean under the link."""
@@ -166,9 +179,9 @@ class KernelNewtonDescent:
                 step = newton_step(problem, self.alpha, g, curvature, self._current(curvature))
                 self.alpha, self._f = self.alpha + step.alpha, self._f + step.values
                 self.intercept = self.intercept + step.intercept
-                self.trace = [self._objective(self._f, self.intercept, np.vdot(self.alpha, self._f))]
+                self.value = self._evaluate(self._f, self.intercept, np.vdot(self.alpha, self._f))
         self._preconditioner = None
-        if np.isinf(self.trace[0]):
+        if np.isinf(self.value):
             raise DegenerateDataError(
                 "no start was found from which every row has a mean under this link. Use link='log', or fit an "
                 "intercept."
@@ -179,7 +192,7 @@ class KernelNewtonDescent:
         """Return the values on the rows, without offset."""
         return self._f + self.intercept
 
-    def _objective(self, f: Array, intercept: Array, squared_norm: Any) -> float:
+    def _evaluate(self, f: Array, intercept: Array, squared_norm: Any) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
             return self._problem.losses.value(f + intercept) + 0.5 * self._problem.strength * float(squared_norm)
 
@@ -188,26 +201,28 @@ class KernelNewtonDescent:
         """True if the gradient is short enough."""
         return self.length <= self._tolerance
 
-    def run(self, most_steps: int) -> None:
-        """Step until the gradient is short enough, or no step lowers the objective."""
-        if not np.isfinite(self.trace[0]):
+    def begin(self) -> None:
+        if np.isfinite(self.value):
+            self._step = self._find_step()
+
+    def has_converged(self) -> bool:
+        if self.is_short:
+            self._recompute()
+            self._step = self._find_step()
+        return self.is_short
+
+    def advance(self) -> bool:
+        """Take one step, halved until the objective does not rise; return False if it always does."""
+        if not self._search_along(self._step):
+            return False
+        if (self.n_iter + 1) % 10 == 0 or self._problem.losses.quadratic:
+            self._recompute()
+        self._step = self._find_step()
+        return True
+
+    def finish(self) -> None:
+        if not np.isfinite(self.value):
             return
-        step = self._find_step()
-        monitor = StallMonitor(self.length)
-        for number in range(1, most_steps + 1):
-            if self.is_short:
-                self._recompute()
-                step = self._find_step()
-                if self.is_short:
-                    return
-            if monitor.is_stalled or not self._advance(step):
-                break
-            if number % 10 == 0 or self._problem.losses.quadratic:
-                self._recompute()
-            step = self._find_step()
-            monitor.note(self.trace[-2], self.trace[-1], self.length)
-            if self._progress is not None:
-                self._progress(number, self.trace[-1], self.length)
         self._recompute()
         self._find_step()
         if not self.is_short:
@@ -215,19 +230,19 @@ class KernelNewtonDescent:
 
     def _try_stationary(self) -> None:
         """Try α = −g/λ, as at the optimum: if Kρ is almost 0, the length may consist of the rounding of ρᵀKρ."""
-        before = self.alpha, self._f, self.trace[-1], self.length
+        before = self.alpha, self._f, self.value, self.length
         g, _ = self._problem.losses.slopes(self.eta)
         alpha = -g / self._problem.strength
         self.alpha, self._f = alpha, self._problem.products.matvec(alpha)
-        self.trace[-1] = self._objective(self._f, self.intercept, np.vdot(self.alpha, self._f))
+        self.value = self._evaluate(self._f, self.intercept, np.vdot(self.alpha, self._f))
         self._find_step()
         if not self.length < before[-1]:
-            self.alpha, self._f, self.trace[-1], self.length = before
+            self.alpha, self._f, self.value, self.length = before
 
     def _recompute(self) -> None:
         """Compute the values from the coefficients: sums of steps gradually drift away from them."""
         self._f = self._problem.products.matvec(self.alpha)
-        self.trace[-1] = self._objective(self._f, self.intercept, np.vdot(self.alpha, self._f))
+        self.value = self._evaluate(self._f, self.intercept, np.vdot(self.alpha, self._f))
 
     def _find_step(self) -> KernelStep:
         """Return the Newton step at the present point, and measure the length of the gradient."""
@@ -237,7 +252,7 @@ class KernelNewtonDescent:
         if step.cg_steps > problem.products.worth_steps() / 2:
             self._better = self._better or (self._fresh and step.cg_steps > self._poor)
             self._preconditioner = None
-        self.length = float(np.sqrt(step.squared_length)) / problem.losses.unit(self.trace[-1])
+        self.length = float(np.sqrt(step.squared_length)) / problem.losses.unit(self.value)
         return step
 
     def _current(self, curvature: LossCurvature) -> Preconditioner:
@@ -250,33 +265,31 @@ class KernelNewtonDescent:
             )
         return self._preconditioner
 
-    def _advance(self, step: KernelStep) -> bool:
-        """Take one step, halved until the objective does not rise; return False if it always does."""
-        before = self.trace[-1]
+    def _search_along(self, step: KernelStep) -> bool:
+        """Take the step or, if the objective rises, a portion of it; return False if it always rises."""
+        before = self.value
         # a step that lowers the objective by less than rounding must not be rejected because of rounding
-        slack = (
-            SUM_OBJECTIVE_ROUNDING if step.squared_length < SUM_OBJECTIVE_ROUNDING * abs(before) else OBJECTIVE_ROUNDING
-        ) * abs(before)
+        is_hidden = step.squared_length < SUM_OBJECTIVE_ROUNDING * abs(before)
+        slack = (SUM_OBJECTIVE_ROUNDING if is_hidden else OBJECTIVE_ROUNDING) * abs(before)
         norm, along, across = (float(np.vdot(*pair)) for pair in (
             (self.alpha, self._f), (step.alpha, self._f), (step.alpha, step.values)
         ))  # fmt: skip
-        for share in 0.5 ** np.arange(MAX_STEP_HALVINGS):
+
+        def try_portion(share: float) -> KernelTrial:
             f, intercept = self._f + share * step.values, self.intercept + share * step.intercept
-            value = self._objective(f, intercept, norm + 2 * share * along + share**2 * across)
-            if value <= before + slack:
-                break
-        else:
+            return KernelTrial(f, intercept, self._evaluate(f, intercept, norm + 2 * share * along + share**2 * across))
+
+        found = halve_step(try_portion, before + slack)
+        if found is None:
             return False
+        (f, intercept, value), self.step_length = found
         # in one statement: an interruption between two would leave values of other coefficients
-        self.alpha, self.intercept, self._f = self.alpha + share * step.alpha, intercept, f
-        self.trace.append(value)
+        self.alpha, self.intercept, self._f, self.value = self.alpha + found.length * step.alpha, intercept, f, value
         return True
 
-    def solution(self) -> Solution:
-        how = f"√(ρᵀK(λI + WK)⁻¹ρ) with ρ = λα + slopes, after {format_count(len(self.trace) - 1, 'Newton step')}"
-        is_convex = self._problem.losses.is_convex
-        certificate = gradient_certificate(self.length, self._tolerance, how, is_convex=is_convex)
-        return Solution(KernelExpansion(self.alpha, self.intercept, self.eta), certificate, tuple(self.trace))
+    def certificate(self) -> Certificate:
+        how = f"√(ρᵀK(λI + WK)⁻¹ρ) with ρ = λα + slopes, after {format_count(self.n_iter, 'Newton step')}"
+        return gradient_certificate(self.length, self._tolerance, how, is_convex=self._problem.losses.is_convex)
 
 
 def newton_step(

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from mercer._errors import FitInterrupted
 from mercer._memory import MAX_MEMORY_SHARE, available_bytes, check_memory
 from mercer._threads import blas_for
 from mercer._typing import Array
@@ -78,18 +77,12 @@ def kernel_ridge(system: RidgeSystem, alpha: Array, *, many_rows: int = MANY_KER
     ------
     TooLargeError
         Before allocating more than the free memory.
-    FitInterrupted
-        On Ctrl-C during conjugate gradients, with the solution so far.
     """
     system, alpha = _scale_weights(system, alpha)
     if len(system) >= many_rows:
         if (by_columns := solve_by_features(system, alpha)) is not None:
             return by_columns
-        try:
-            steps = _try_steps(system, alpha, many_rows)
-        except FitInterrupted as interruption:
-            interruption.solution = _steps_solution(system, interruption.solution)
-            raise
+        steps = _try_steps(system, alpha, many_rows)
         if steps is not None:
             return _steps_solution(system, steps)
     check_memory(8.0 * len(system) ** 2, _describe(len(system)), FEWER_ROWS_REMEDY)
@@ -143,12 +136,12 @@ def solve_by_features(system: RidgeSystem, alpha: Array) -> Solution | None:
 
     def correct(right: Array) -> Array:
         y = right / root
-        w = least_squares(observations_of(features, y, system.weight), alpha, intercept=False).value.coefficients
+        w = least_squares(observations_of(features, y, system.weight), alpha, intercept=False).coef.coefficients
         return np.asarray(root * (y - features @ w) / alpha)
 
     c, error = refine(system, alpha, correct, FeatureGram(features))
     fit = DualFit(system.apply_roots(c), f"ridge regression on {features.shape[1]} features of the kernel")
-    return Solution(fit, residual_certificate(error), ()) if error <= RIDGE_AIM else None
+    return Solution(fit, residual_certificate(error)) if error <= RIDGE_AIM else None
 
 
 def solve_by_cholesky(system: RidgeSystem, alpha: Array) -> Solution | None:
@@ -162,7 +155,7 @@ def solve_by_cholesky(system: RidgeSystem, alpha: Array) -> Solution | None:
         c[:, of], error = refine(replace(system, Y=system.Y[:, of]), alpha[of], correct)
         errors.append(error)
     fit = DualFit(system.apply_roots(c), "a Cholesky factor")
-    return Solution(fit, residual_certificate(max(errors)), ()) if max(errors) <= RIDGE_TOLERANCE else None
+    return Solution(fit, residual_certificate(max(errors))) if max(errors) <= RIDGE_TOLERANCE else None
 
 
 def _factor(system: RidgeSystem, alpha: float) -> Correction | None:
@@ -189,20 +182,20 @@ def solve_by_least_squares(system: RidgeSystem, alpha: Array) -> Solution:
     c, error = refine(system, alpha, lambda right: spectrum.vectors @ (inverse * (spectrum.vectors.T @ right)))
     fit = DualFit(system.apply_roots(c), "least squares by eigenvalues, since the matrix is singular", singular=True)
     if error <= RIDGE_TOLERANCE:
-        return Solution(fit, residual_certificate(error), ())
+        return Solution(fit, residual_certificate(error))
     _, residual = system.compute_residual(c, alpha)
     slope = np.linalg.norm(system.matvec(residual) + alpha * residual, axis=0)
     length = size * np.linalg.norm(system.right, axis=0)
     sentence = f"A(Ac − y) / (‖A‖‖y‖) of least squares, where A is singular; {error:.2g} of y is left over"
     value = float(np.max(slope / np.where(length > 0, length, 1.0)))
-    return Solution(fit, Certificate("gradient norm", value, RIDGE_TOLERANCE, sentence), ())
+    return Solution(fit, Certificate("gradient norm", value, RIDGE_TOLERANCE, sentence))
 
 
 def solve_by_eigenvalues(system: RidgeSystem, alpha: Array, spectrum: Eigenvalues) -> Solution:
     """Solve by eigenvalues that are known already."""
     values = spectrum.values[:, None] + alpha
     c, error = refine(system, alpha, lambda right: spectrum.vectors @ ((spectrum.vectors.T @ right) / values))
-    return Solution(DualFit(system.apply_roots(c), "eigenvalues of the kernel matrix"), residual_certificate(error), ())
+    return Solution(DualFit(system.apply_roots(c), "eigenvalues of the kernel matrix"), residual_certificate(error))
 
 
 def refine(system: RidgeSystem, alpha: Array, correct: Correction, K: Any = None) -> tuple[Array, float]:
@@ -226,7 +219,11 @@ def residual_certificate(error: float, tolerance: float = RIDGE_TOLERANCE) -> Ce
 
 
 def _steps_solution(system: RidgeSystem, steps: RidgeSteps) -> Solution:
-    return Solution(DualFit(system.apply_roots(steps.value), steps.path), residual_certificate(steps.error), ())
+    certificate = residual_certificate(steps.error)
+    fit = DualFit(system.apply_roots(steps.value), steps.path)
+    if steps.interrupted:
+        return Solution(fit, certificate.after_interruption(), interrupted=True)
+    return Solution(fit, certificate)
 
 
 def _describe(rows: int) -> str:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from mercer._errors import FitInterrupted, LongFitWarning
+from mercer._errors import LongFitWarning
 from mercer._memory import available_bytes
 from mercer._threads import blas_for, ordered_stream, row_blocks
 from mercer._typing import Array
@@ -167,6 +167,7 @@ class RidgeSteps:
     error: float
     count: int
     path: str
+    interrupted: bool = False
 
 
 def solve_by_steps(
@@ -315,20 +316,17 @@ class _IterativeCorrection:
         c, residual, error, count = np.zeros(self._system.Y.shape), self._system.right, 1.0, 0
         steps = self._steps(c, error, count)
         while count < most:
-            try:
-                found = conjugate_gradient(
-                    self._product,
-                    residual,
-                    precondition=self._inverse,
-                    tolerance=CORRECTION_RESIDUAL,
-                    most_steps=most - count,
-                )
-            except FitInterrupted as interruption:
-                found = interruption.solution
-                interruption.solution = self._check_residual(c + found.value, count + len(found.trace))[0]
-                raise
-            better, count, before = c + found.value, count + len(found.trace), error
+            found = conjugate_gradient(
+                self._product,
+                residual,
+                precondition=self._inverse,
+                tolerance=CORRECTION_RESIDUAL,
+                most_steps=most - count,
+            )
+            better, count, before = c + found.coef, count + found.n_iter, error
             latest, rest = self._check_residual(better, count)
+            if found.interrupted or latest.interrupted:
+                return replace(latest, interrupted=True)
             if latest.error < error:
                 c, residual, steps, error = better, rest, latest, latest.error
             if error <= tolerance:
@@ -341,12 +339,11 @@ class _IterativeCorrection:
         return np.asarray(self._system.matvec(v, self._kept) + self._alpha * v)
 
     def _check_residual(self, c: Array, count: int) -> tuple[RidgeSteps, Array]:
-        """Compute the residual of c with the matrix in float64; Ctrl-C keeps c with an unknown residual."""
+        """Compute the residual of c with the matrix in float64; after Ctrl-C it is unknown."""
         try:
             error, residual = self._system.compute_residual(c, self._alpha)
         except KeyboardInterrupt:
-            message = "stopped by the user before the residual was known; the coefficients found so far are kept."
-            raise FitInterrupted(message, self._steps(c, np.inf, count)) from None
+            return replace(self._steps(c, np.inf, count), interrupted=True), np.full(c.shape, np.nan)
         return self._steps(c, error, count), residual
 
     def _steps(self, c: Array, error: float, count: int) -> RidgeSteps:

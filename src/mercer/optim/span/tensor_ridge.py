@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mercer._errors import DeviceMemoryError, FitInterrupted
+from mercer._errors import DeviceMemoryError
 from mercer._gpu import like, to_numpy
 from mercer._gpu.chunks import device_memory_for
 from mercer._typing import Array
@@ -70,8 +71,6 @@ def kernel_ridge(
     ------
     DeviceMemoryError
         If a preconditioner does not fit in GPU memory.
-    FitInterrupted
-        On Ctrl-C during conjugate gradients, with the solution so far.
     """
     double = worth_double(X, len(X)) if double is None else double
     rows = X.double() if double else X
@@ -84,9 +83,9 @@ def kernel_ridge(
     if double:
         return _solve_by_steps(TensorGram(kernel, rows), root, Y, alpha, RIDGE_TOLERANCE)
     rough = _solve_by_steps(TensorGram(kernel, rows), root, Y, alpha, SINGLE_RIDGE_TOLERANCE)
-    if not rough.certificate.holds:
+    if not (rough.certificate.holds or rough.interrupted):
         with suppress(DeviceMemoryError):
-            begin = rough.value.coefficients / root
+            begin = rough.coef.coefficients / root
             return _solve_by_steps(TensorGram(kernel, X.double()), root, Y, alpha, SINGLE_RIDGE_TOLERANCE, begin)
     return rough
 
@@ -119,16 +118,12 @@ def _solve_by_steps(
 
     inverse, rank = _deflation(gram, S, alpha)
     path = f"conjugate gradients by tiles of {str(gram.dtype).removeprefix('torch.')}, {rank} pivots"
-    try:
-        found = conjugate_gradient(
-            product, root * Y, start=start, precondition=inverse, tolerance=tolerance, most_steps=MAX_TENSOR_STEPS
-        )
-    except FitInterrupted as stop:
-        found = stop.solution
-        stop.solution = _solution(root * found.value, found.certificate.value, tolerance, path)
-        raise
-    steps = f"{len(found.trace)} steps of {path}"
-    return _solution(root * found.value, found.certificate.value, tolerance, steps)
+    found = conjugate_gradient(
+        product, root * Y, start=start, precondition=inverse, tolerance=tolerance, most_steps=MAX_TENSOR_STEPS
+    )
+    steps = f"{found.n_iter} steps of {path}"
+    solution = _solution(root * found.coef, found.certificate.value, tolerance, steps)
+    return replace(solution, interrupted=found.interrupted)
 
 
 def _deflation(gram: TensorGram, S: Any, alpha: Array) -> tuple[Callable[[Array], Array], int]:
@@ -157,4 +152,4 @@ def _deflation(gram: TensorGram, S: Any, alpha: Array) -> tuple[Callable[[Array]
 
 
 def _solution(coefficients: Array, error: float, tolerance: float, path: str) -> Solution:
-    return Solution(DualFit(coefficients, path), residual_certificate(error, tolerance), ())
+    return Solution(DualFit(coefficients, path), residual_certificate(error, tolerance))
