@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,6 +107,22 @@ def test_an_invalid_name_gives_a_clear_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(WriteError, match="cannot be written"):
         write_atomically(tmp_path / name, "new")
     assert not os.listdir(tmp_path)
+
+
+def test_a_file_that_another_process_removes_meanwhile_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Processes that compile at once remove files from each other's caches of machine code."""
+    path, access = tmp_path / "cache", os.access
+    path.write_text("old")
+
+    def access_removed(*arguments: Any) -> bool:
+        path.unlink(missing_ok=True)
+        return access(*arguments)
+
+    monkeypatch.setattr(os, "access", access_removed)
+    write_atomically(path, "new")
+    assert path.read_text() == "new"
 
 
 def test_an_error_while_making_the_content_is_raised_unchanged(tmp_path: Path) -> None:

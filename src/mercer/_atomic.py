@@ -101,11 +101,15 @@ def _is_stream(path: Path) -> bool:
 
 def _mode_of(path: Path) -> int | None:
     """Return the permissions of the file to replace; None if there is none yet."""
-    if not path.exists():
+    try:
+        mode = path.stat().st_mode & 0o777
+    except (FileNotFoundError, NotADirectoryError):
         return None
     if not os.access(path, os.W_OK):  # renaming would not need the permission to write this file
+        if not path.exists():  # another process has removed it since
+            return None
         raise PermissionError(13, "Permission denied")
-    return path.stat().st_mode & 0o777
+    return mode
 
 
 def _parts(content: str | bytes | Iterable[bytes]) -> Iterable[bytes]:
