@@ -1,4 +1,8 @@
-"""Progress of a fit: a line on the terminal if `verbose`, and scikit-learn's callbacks where it has them."""
+"""Progress of a fit: a line on the terminal if `verbose`, and scikit-learn's callbacks where it has them.
+
+A callback may end a fit as Ctrl-C does: `mercer.optim.descent.descend` then returns the best point, and
+`mercer.base.validation.raise_if_interrupted` raises once the model has stored it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Model files without code: `save`, `load`, and `describe`, which reads a file without building the model.
 
-`_container` reads and writes the layout of a file, `_encode` and `_decode` convert objects, `_names` finds the allowed
-classes, and `_declarations` verifies their parts.
+`_container` reads and writes the layout of a file and verifies its checksums, `_encode` and `_decode` convert
+objects, `_names` finds the allowed classes, and `_declarations` verifies their parts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Multinomial naive Bayes: the words of a text are independent draws given its class (lecture 3).
 
-Pseudo-counts become a prior in `mercer.families.pseudo_counts`, and the prior is added to the counts in
-`mercer.families.multinomial`.
+Pseudo-counts (Laplace smoothing) become a prior in `mercer.families.pseudo_counts`, and `mean_with_prior` of
+`mercer.families.base` adds it to the counts.
 """
 
 from __future__ import annotations

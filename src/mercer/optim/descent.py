@@ -1,8 +1,8 @@
-"""The loop of every iterative solver: a method supplies steps, and a measure of the distance to the optimum.
+"""The loop of descents: a method supplies steps, and a measure of the distance to the optimum.
 
 `descend` runs a `Descent`. It records the history, detects that only rounding is left, calls the user's function after
 each iteration, and returns the best point if Ctrl-C ends the search. `halve_step` shortens a step until the objective
-falls.
+falls. The lasso path (`lasso`) and the duals of kernel machines (`mercer.svm`) have loops of their own.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Duality gaps of penalised losses: upper bounds for a further decrease of the objective.
 
+`least_squares_gap` is that of the lasso, and `duality_gap` that of other losses; their sums are in `_duality_loops`.
+
 For a loss f(X w) with negative slopes v = −f'(X w) of the rows, c = Xᵀ v, and a share s of the slopes, Fenchel's
 inequality gives
 
