@@ -55,8 +55,10 @@ def draw_cells(report: Report, folder: Path) -> None:
             if one.task == task and one.ratio is not None:
                 place = estimators.index(one.estimator), sizes.index(one.rows)
                 ratios[place] = one.ratio
-                axes.text(*place[::-1], f"{one.ratio:.2g}", ha="center", va="center", fontsize=7)
-        axes.imshow(ratios, cmap="RdYlGn", norm=LogNorm(0.1, 10), aspect="auto")
+                label = f"{one.ratio:.2g}" if one.ratio < 10 else f"{one.ratio:.0f}"
+                color = "black" if 0.25 < one.ratio < 4 else "white"
+                axes.text(*place[::-1], label, ha="center", va="center", fontsize=7, color=color)
+        axes.imshow(ratios, cmap="RdBu", norm=LogNorm(0.1, 10), aspect="auto")
         axes.set_title(f"{task}: times scikit-learn", fontsize=9)
         axes.set_xticks(range(len(sizes)), labels=[f"{rows:,}" for rows in sizes], rotation=45, fontsize=7, ha="right")
     panels[0].set_yticks(range(len(estimators)), labels=estimators, fontsize=7)
