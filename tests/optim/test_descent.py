@@ -166,10 +166,12 @@ class Parabola(Descent):
     x: float = 4.0
     portion: float = 0.5
     interrupted_at: int = -1
+    #: the measurement of the distance that is interrupted
+    unmeasured: int = -1
     refinements: int = 0
 
     def __post_init__(self) -> None:
-        self.calls = 0
+        self.calls = self.measurements = 0
 
     @property
     def coef(self) -> float:
@@ -181,6 +183,9 @@ class Parabola(Descent):
 
     @property
     def distance(self) -> float:
+        self.measurements += 1
+        if self.measurements == self.unmeasured:
+            raise KeyboardInterrupt
         return abs(self.x)
 
     def has_converged(self) -> bool:
@@ -218,6 +223,16 @@ def test_a_point_is_recorded_even_if_the_interruption_precedes_its_record() -> N
     assert solution.coef == 0.5
     assert solution.objective == 0.125
     assert solution.n_iter == 3
+
+
+@pytest.mark.parametrize("measurement", range(1, 30))
+def test_an_interruption_while_the_distance_is_measured_leaves_whole_records(measurement: int) -> None:
+    solution = descend(Parabola(unmeasured=measurement), max_iter=100)
+    assert solution.interrupted
+    assert solution.coef == 4.0 * 0.5**solution.n_iter
+    assert len(solution.history.objective) == len(solution.history.distance) == len(solution.history.length)
+    np.testing.assert_array_equal(solution.history.distance, 4.0 * 0.5 ** np.arange(solution.n_iter + 1))
+    assert solution.certificate.sentence.startswith(f"after {solution.n_iter} steps")
 
 
 def test_a_certificate_does_not_hold_after_an_interruption_although_its_value_is_small() -> None:

@@ -155,7 +155,8 @@ class _Record:
 
     def __init__(self, descent: Descent, callback: Callback | None) -> None:
         self._descent, self._callback = descent, callback
-        self._objective, self._distance, self._length = list[float](), list[float](), list[float]()
+        #: objective, distance and length of the step
+        self._entries = list[tuple[float, float, float]]()
         descent.record = self.add
 
     def add(self) -> None:
@@ -166,21 +167,22 @@ class _Record:
             self._callback(Step(descent.n_iter, descent.objective, descent.distance, descent.coef))
 
     def _append(self) -> None:
-        descent = self._descent
-        descent.n_iter = len(self._objective)
-        self._objective.append(descent.objective)
-        self._distance.append(descent.distance)
-        self._length.append(descent.step_length if descent.n_iter else np.nan)
+        descent, number = self._descent, len(self._entries)
+        # whole entries, because the distance may be computed only here, and Ctrl-C may end that
+        self._entries.append((descent.objective, descent.distance, descent.step_length if number else np.nan))
+        descent.n_iter = number
 
     def add_unrecorded(self) -> None:
         """Add the present point if the descent was interrupted between a step and its record."""
-        if not self._objective or self._descent.objective < self._objective[-1]:
+        if not self._entries or self._descent.objective < self._entries[-1][0]:
             self._append()
+        self._descent.n_iter = len(self._entries) - 1
 
     def history(self) -> History:
         """Return the history, which ends at the present point."""
-        self._objective[-1], self._distance[-1] = self._descent.objective, self._descent.distance
-        return History.of(self._objective, self._distance, self._length)
+        descent = self._descent
+        self._entries[-1] = (descent.objective, descent.distance, self._entries[-1][2])
+        return History.of(*zip(*self._entries, strict=True))
 
 
 class StallMonitor:
