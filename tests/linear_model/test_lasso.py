@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import engine, lasso_path
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.linear_model import Lasso
-from mercer.optim.lasso import LassoPath
+from mercer.optim.lasso import LassoPath, WorkingRegression
 from tests._ctrl_c import interrupt
 from tests.linear_model._regressions import CONTAINERS, Array, assert_same_attributes, draw
 
@@ -259,6 +259,19 @@ def test_an_interrupted_fit_keeps_the_best_coefficients(monkeypatch: pytest.Monk
         model.fit(X, y)
     assert not model.certificate_.holds
     assert model.predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_ctrl_c_before_the_first_slopes_keeps_the_start(monkeypatch: pytest.MonkeyPatch, warm_start: bool) -> None:
+    X, y = draw(30, 5)
+    model = Lasso(0.1, warm_start=warm_start, tol=1e-12).fit(X, y)
+    before = model.coef_.copy()
+    monkeypatch.setattr(LassoPath, "_varies", property(interrupt))
+    monkeypatch.setattr(WorkingRegression, "slopes", interrupt)
+    with pytest.raises(FitInterrupted):
+        model.fit(X, y)
+    assert not model.certificate_.holds
+    np.testing.assert_allclose(model.coef_, before if warm_start else 0.0, rtol=1e-12)
 
 
 def test_coefficients_as_a_sparse_matrix() -> None:

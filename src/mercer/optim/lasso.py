@@ -231,6 +231,8 @@ class LassoPath:
         self._set = GramWorkingSet(regression.columns, regression.weight)
         if known is not None:
             self._set = GramWorkingSet.of_gram(regression.columns, known)
+        #: the present point, whose slopes `begin` computes
+        self.here = LassoPoint(np.zeros(regression.n_columns), regression.target, regression.scale, np.zeros(0))
         #: multiplier of the present point
         self._at = np.inf
         #: derivative of the slopes by the multiplier
@@ -243,6 +245,7 @@ class LassoPath:
         w = np.zeros(regression.n_columns) if start is None else regression.to_working(start)
         if self._base.positive:
             w = np.maximum(w, 0.0)
+        self.here = self.here._replace(w=w)  # what is left if Ctrl-C ends the computation of slopes
         if w.any():
             ids = np.flatnonzero(w)
             residual = regression.residuals(regression.columns.combination(ids, w[None, ids]))
