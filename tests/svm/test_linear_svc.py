@@ -19,7 +19,9 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from mercer import LinearSVC
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
-from tests._ctrl_c import stop_at
+from mercer.optim.proximal_newton import ProximalDescent
+from mercer.svm._margin_newton import MarginNewton
+from tests._ctrl_c import interrupted_at, stop_at
 
 KINDS: dict[str, dict[str, Any]] = {
     "squared hinge": {},
@@ -175,6 +177,28 @@ def test_ctrl_c_keeps_the_best_so_far(kind: str, monkeypatch: pytest.MonkeyPatch
     assert stopped.value.solution.certificate == model.certificate_
     assert not model.certificate_.holds
     assert model.coef_.any()
+
+
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_ctrl_c_at_the_optimum_of_a_class_keeps_the_coefficients(call: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = standardised(load_iris)
+    monkeypatch.setattr(ProximalDescent, "certificate", interrupted_at(call, ProximalDescent.certificate))
+    model = LinearSVC(penalty="l1")
+    with pytest.raises(FitInterrupted):
+        model.fit(X, y)
+    assert not model.certificate_.holds
+    assert model.coef_[call - 1].any()
+
+
+@pytest.mark.parametrize("step", [1, 5, 9, 13])
+def test_no_certificate_holds_after_ctrl_c(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = standardised(load_iris)
+    monkeypatch.setattr(MarginNewton, "step", interrupted_at(step, MarginNewton.step))
+    model = LinearSVC(loss="hinge", tol=0.1)
+    with pytest.raises(FitInterrupted) as stopped:
+        model.fit(X[50:], y[50:])
+    assert not model.certificate_.holds
+    assert not stopped.value.solution.certificate.holds
 
 
 def test_a_failed_fit_leaves_the_old_model() -> None:

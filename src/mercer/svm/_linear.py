@@ -114,7 +114,9 @@ class LinearMachineFit:
     def worst(self) -> Solution:
         """Return the solution of the class that is farthest from its optimum."""
         worst = max(self.solutions, key=lambda solution: solution.certificate.value)
-        return replace(worst, interrupted=self.interrupted)
+        if not self.interrupted:
+            return worst
+        return replace(worst, certificate=worst.certificate.after_interruption(), interrupted=True)
 
 
 @dataclass(frozen=True)
@@ -244,13 +246,14 @@ def _run_to_end(
 
 def store_fit(estimator: Any, fitted: LinearMachineFit) -> tuple[Array, Any]:
     """Store certificate, plan and iterations, and return coefficients and intercepts, 0.0 if there are none."""
-    if not (np.isfinite(fitted.W).all() and np.isfinite(fitted.worst.certificate.value)):
+    worst = fitted.worst
+    if not (np.isfinite(fitted.W).all() and (worst.interrupted or np.isfinite(worst.certificate.value))):
         raise NonFiniteError(
             f"the objective is too large for float64 with C={estimator.C:g} and such values of X; give a smaller C, or "
             "divide the columns by their sizes."
         )
     estimator.plan_ = Plan(fitted.path, "float64", 1, thread_count())
-    estimator.certificate_ = fitted.worst.certificate
+    estimator.certificate_ = worst.certificate
     estimator.n_iter_ = int(fitted.n_iter)
     c = intercept_constant(estimator)
     return np.ascontiguousarray(fitted.W[:, :-1]), c * fitted.W[:, -1] if c else 0.0
