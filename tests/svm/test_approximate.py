@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from mercer import SVC, SVR, Nystroem, RandomFourierFeatures, estimate_cost
 from mercer._errors import DataError, FitInterrupted, KernelError, NoSpectrumError, TooLargeError
 from mercer.kernels import RBF, Laplacian, Linear
+from mercer.svm import _base
 from tests._ctrl_c import interrupt
 
 Array = np.ndarray
@@ -237,6 +238,24 @@ def test_limits_and_interruptions_keep_the_best_point(data: Any) -> None:
     with pytest.raises(DataError):
         before.fit(X[:, :2], np.full(150, np.nan))
     np.testing.assert_array_equal(before.predict(X), answers)
+
+
+def test_ctrl_c_in_the_comparison_with_the_exact_machine_keeps_the_fit(
+    data: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, classes, _, _ = data
+    whole = SVC(approximate="nystroem").fit(X, classes)
+
+    def fit_to_sample(*_: Any) -> None:
+        raise FitInterrupted("stopped in the fit of a sample")
+
+    monkeypatch.setattr(_base, "assess_features", fit_to_sample)
+    model = SVC(approximate="nystroem")
+    with pytest.raises(FitInterrupted):
+        model.fit(X, classes)
+    np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+    assert model.certificate_.holds
+    assert not hasattr(model, "approximation_")
 
 
 def test_a_class_absent_from_the_sample_leaves_the_distance_unknown() -> None:

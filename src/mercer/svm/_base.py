@@ -374,7 +374,10 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         self.__dict__.pop("approximation_", None)
         is_fitted, comparison = isinstance(self.approximate, FittedFeatures), self._comparison
         if isinstance(comparison, FeatureComparison) and not is_fitted and not machines.interrupted:
-            self.approximation_ = assess_features(self, comparison.centre_rows(take(X, kept)), y, weight)
+            try:
+                self.approximation_ = assess_features(self, comparison.centre_rows(take(X, kept)), y, weight)
+            except KeyboardInterrupt:  # of a fit to a sample, too: the fit to all rows is complete
+                machines.interrupted = True
 
     def _finish(self, machines: Machines) -> None:
         """Store the certificate, then raise the interruption or warn, in scikit-learn's words where it has them."""
