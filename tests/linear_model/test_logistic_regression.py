@@ -24,7 +24,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from mercer import GLM, LogisticRegression, engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.families import L2
-from tests._ctrl_c import stop_at
+from mercer.optim import newton
+from tests._ctrl_c import interrupt, stop_at
 from tests.base._layouts import read_only
 from tests.linear_model._rows import rows
 
@@ -340,6 +341,17 @@ def test_an_interruption_keeps_the_best_coefficients(classes: int, monkeypatch: 
     assert not model.certificate_.holds
     assert model.n_iter_.tolist() == [2]
     assert np.abs(model.coef_ - full.coef_).max() < 0.5
+
+
+def test_ctrl_c_before_the_first_report_to_a_callback_keeps_the_start(monkeypatch: Any) -> None:
+    from_sklearn = pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9 on")
+    X, y = rows(2)
+    monkeypatch.setattr(newton.NewtonDescent, "begin", interrupt)
+    model = LogisticRegression().set_callbacks(from_sklearn.ProgressBar())
+    with pytest.raises(FitInterrupted):
+        model.fit(X, y)
+    assert not model.certificate_.holds
+    assert not model.coef_.any()
 
 
 def test_a_warm_start_begins_at_the_last_coefficients() -> None:

@@ -461,6 +461,7 @@ class _CallbackSteps:
 
     def __init__(self, root: Any, about: dict[str, Any]) -> None:
         self._root, self._about, self._made = root, about, 0
+        self._task: Any = None
 
     def _begin_task(self) -> None:
         self._task = self._root.subcontext(task_name="lbfgs-iter")
@@ -481,6 +482,8 @@ class _CallbackSteps:
         self._task.call_on_fit_task_end(**self._about, reconstruction_attributes=self._attributes())
 
     def close(self) -> None:
+        if self._task is None:  # Ctrl-C before the start was reported
+            return
         if not self._made:
             self._end_task()
             self._begin_task()
