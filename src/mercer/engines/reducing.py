@@ -50,7 +50,10 @@ def reduce(statistic: S, source: BatchSource | PreparedSource) -> S:
         return summary
 
     summaries = ordered_stream(summarise, blocks)
-    return next(summaries) if len(blocks) == 1 else functools.reduce(lambda a, b: a.merge(b), summaries, statistic)
+    if len(blocks) == 1:
+        [summary] = summaries  # to its end: Ctrl-C would be lost in the end of a generator that is collected
+        return summary
+    return functools.reduce(lambda a, b: a.merge(b), summaries, statistic)
 
 
 def _summarise_chunk(empty: S, prepare: Callable[[Chunk], tuple[Any, ...]], chunk: Chunk) -> S:
