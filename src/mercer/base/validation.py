@@ -58,8 +58,8 @@ from mercer.report.wording import format_count
 
 #: the types of rows that may be valid as they are given
 PLAIN_TYPES = frozenset({np.ndarray, sp.csr_matrix, sp.csr_array})
-#: the types of parameters that `validate_params` compares with those of the last fit
-SIMPLE_TYPES = frozenset({type(None), bool, int, float, str, tuple, type})
+#: the types of parameters that `validate_params` compares with those of the last fit, also inside a tuple
+SIMPLE_TYPES = frozenset({type(None), bool, int, float, str, type})
 
 #: error message for weights that are all zero
 NO_WEIGHT = "Sample weights must contain at least one non-zero number. All are zero; give some rows a weight above 0."
@@ -158,8 +158,8 @@ def validate_params(estimator: Any) -> None:
     """
     cls: Any = type(estimator)
     values = [getattr(estimator, name) for name in _param_names(cls)]
-    inside = [each for value in values if type(value) is tuple for each in value]
-    types = [type(value) for value in values + inside]  # 1, 1.0 and True are equal
+    single = [each for value in values for each in (value if type(value) is tuple else (value,))]
+    types = [type(value) for value in single]  # 1, 1.0 and True are equal
     key = (values, types) if SIMPLE_TYPES.issuperset(types) else None
     if key is None or _accepted_params.get(cls) != key:
         estimator._validate_params()
