@@ -303,6 +303,16 @@ def test_another_family_makes_another_kind_of_model() -> None:
     assert model.predict(X0).dtype == float
 
 
+@pytest.mark.parametrize("penalty", [None, L2(0.1)])
+def test_wide_rows_of_long_doubles_are_fitted_in_double_precision(penalty: Any) -> None:
+    X, y = np.random.default_rng(0).normal(size=(5, 8)), np.arange(5.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, expected = (GLM("gaussian", penalty=penalty).fit(rows, y) for rows in (X.astype(np.longdouble), X))
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-10)
+    assert model.coef_.dtype == np.float64
+
+
 def test_progress_is_shown_only_if_verbose(capsys: pytest.CaptureFixture[str]) -> None:
     GLM("poisson").fit(X0, COUNTS)
     assert capsys.readouterr().out == ""

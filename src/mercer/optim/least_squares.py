@@ -514,11 +514,13 @@ class WideLeastSquares:
     def tiles(self) -> Iterator[tuple[slice, Array]]:
         """Yield a few columns at a time, for all rows."""
         for columns, tile in self.X.column_tiles(self.tile_bytes):
-            yield columns, self.root * (tile - self.mean[0][columns])
+            yield columns, self.root * np.subtract(tile, self.mean[0][columns], dtype=np.float64)
 
     def whole(self) -> Array:
         """Return a copy of all columns."""
-        return np.asarray(self.root * (self.X.dense_rows(slice(0, len(self.y))) - self.mean[0]))
+        return np.asarray(
+            self.root * np.subtract(self.X.dense_rows(slice(0, len(self.y))), self.mean[0], dtype=np.float64)
+        )
 
     def kernel(self) -> Array:
         """Return X Xᵀ."""
@@ -598,7 +600,7 @@ def _weighted_mean(values: Array, weight: Array | None) -> Array:
     """Return the weighted means of the columns, exact for constant ones."""
     first = values[0].astype(float)
     with np.errstate(over="ignore", invalid="ignore"):  # whether the fit is finite is checked at the end
-        return np.asarray(first + np.average(values - first, axis=0, weights=weight))
+        return np.asarray(first + np.average(values - first, axis=0, weights=weight), dtype=np.float64)
 
 
 # Conjugate gradients, for data with too many columns for a square matrix of them
