@@ -32,7 +32,7 @@ class NewtonTerms(NamedTuple):
     hessian: Array | None
 
 
-class TermSum:
+class ArraySum:
     """A sum of arrays that is accumulated in the first of them: a sparse matrix may have a million columns."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ def terms_by_tiles(
     X: Matrix, response: Any, w: Array, y: Array, weight: Array | None, offset: Array | None, order: int
 ) -> NewtonTerms:
     """Sum the terms of all tiles, each of which stays in the cache for all of its products."""
-    loss, gradient, hessian = 0.0, TermSum(), TermSum()
+    loss, gradient, hessian = 0.0, ArraySum(), ArraySum()
     for rows, tile in X.tiles():
         eta = tile.matvec(w)
         if offset is not None:
