@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy import optimize
 from scipy.special import expit
 from scipy.stats import norm
 
@@ -15,7 +15,7 @@ from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.matrices import Coordinates, DenseMatrix, Observations
-from mercer.optim import softmax
+from mercer.optim.minimize import minimize
 from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
 
@@ -78,7 +78,7 @@ def test_C_is_the_variance_of_a_normal_prior(variance: float) -> None:
         likelihood = np.sum(y * eta - np.logaddexp(0, eta))
         return float(-likelihood - norm(scale=np.sqrt(variance)).logpdf(beta[:3]).sum())
 
-    mode = minimize(minus_log_posterior, np.zeros(4), method="BFGS", options={"gtol": 1e-9}).x
+    mode = optimize.minimize(minus_log_posterior, np.zeros(4), method="BFGS", options={"gtol": 1e-9}).x
     model = LogisticRegression(C=variance, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(np.append(model.coef_, model.intercept_), mode, atol=1e-6)
 
@@ -89,8 +89,8 @@ def test_a_reference_class_has_the_differences_of_the_symmetric_fit(reference: i
     X, y = rows(4)
     design = DenseMatrix.of(X)
     data, free = Observations(design, y.astype(np.int32)), Strengths.none(4)
-    symmetric = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(4), free)).coef
-    differences = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(4, reference), free)).coef
+    symmetric = minimize(SoftmaxProblem(data, SoftmaxResponse(4), free)).coef
+    differences = minimize(SoftmaxProblem(data, SoftmaxResponse(4, reference), free)).coef
     np.testing.assert_allclose(symmetric.sum(axis=1), 0, atol=1e-10)
     expected = np.delete(symmetric - symmetric[:, [reference]], reference, axis=1)
     np.testing.assert_allclose(differences, expected, atol=1e-7)

@@ -17,7 +17,7 @@ from sklearn.preprocessing import scale
 
 from mercer import LogisticRegression, LogisticRegressionCV
 from mercer._errors import DataError, NonFiniteError
-from mercer.optim import newton
+from mercer.linear_model import logistic_path
 from tests.linear_model._rows import rows
 
 QUIET: dict[str, Any] = {"scoring": "neg_log_loss", "use_legacy_attributes": False}
@@ -163,7 +163,7 @@ def test_an_interruption_keeps_a_fit_to_all_rows_or_the_old_model(fits_before: i
     """Two folds of two penalties are four fits; then the best is fitted to all rows."""
     X, y = rows(2, n=120)
     model = LogisticRegressionCV(Cs=[0.1, 1.0], l1_ratios=(0,), cv=2, **QUIET).fit(X, y)
-    before, solved, count = dict(vars(model)), newton.solve, 0
+    before, solved, count = dict(vars(model)), logistic_path.minimize, 0
 
     def interrupted(*arguments: Any, **options: Any) -> Any:
         nonlocal count
@@ -173,7 +173,7 @@ def test_an_interruption_keeps_a_fit_to_all_rows_or_the_old_model(fits_before: i
             return replace(solution, certificate=replace(solution.certificate, value=1.0), interrupted=True)
         return solution
 
-    monkeypatch.setattr(newton, "solve", interrupted)
+    monkeypatch.setattr(logistic_path, "minimize", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :3], y)
     if fits_before == 1:

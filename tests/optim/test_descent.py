@@ -18,9 +18,10 @@ from mercer.kernels import RBF, Gram
 from mercer.matrices import DenseMatrix, Observations
 from mercer.matrices.mapped import MappedMatrix
 from mercer.optim import _newton_cg as newton_cg
-from mercer.optim import firth, gradient, lbfgs, newton, proximal_newton, row_space, softmax, softmax_lasso, stochastic
+from mercer.optim import firth, gradient, lbfgs, newton, proximal_newton, row_space, softmax_lasso, stochastic
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.descent import MAX_STALLED_STEPS, Descent, StallMonitor, Step, descend, halve_step
+from mercer.optim.minimize import minimize
 from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
 from mercer.optim.span import mapped_newton
@@ -72,6 +73,11 @@ def on_features() -> mapped_newton.MappedProblem:
 
 
 #: a solver with a convex problem, from a start that is not the optimum
+def solve_classes(solver: str, most_steps: int = 1000, callback: Any = None) -> Solution:
+    start = np.zeros((P + 1, 3))
+    return minimize(classes(), solver=solver, start=start, max_iter=most_steps, callback=callback)
+
+
 CASES: dict[str, Callable[..., Solution]] = {
     "newton": partial(newton.solve, logistic(), np.zeros(P + 1)),
     "newton of counts": partial(newton.solve, counts(), np.full(P + 1, 0.5)),
@@ -86,8 +92,8 @@ CASES: dict[str, Callable[..., Solution]] = {
         tolerance=1e-8,
         most_steps=100,
     ),
-    "softmax": partial(softmax.solve, classes(), np.zeros((P + 1, 3))),
-    "softmax by lbfgs": partial(softmax.solve, classes(), np.zeros((P + 1, 3)), max_newton=0),
+    "softmax": partial(solve_classes, "newton"),
+    "softmax by lbfgs": partial(solve_classes, "lbfgs"),
     "softmax lasso": partial(softmax_lasso.solve, classes(l1=3.0), np.zeros((P + 1, 3))),
     "kernel": partial(kernel_newton.solve, in_span()),
     "features": partial(mapped_newton.solve, on_features()),

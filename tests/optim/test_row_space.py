@@ -13,8 +13,8 @@ from mercer.families.penalties import Strengths
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.matrices import DenseMatrix, Observations
 from mercer.optim import newton, row_space
-from mercer.optim.choose import choose
 from mercer.optim.descent import Step
+from mercer.optim.minimize import choose_solver
 from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
 
@@ -107,7 +107,7 @@ def test_the_rows_are_decomposed_once_for_all_penalties_and_weights() -> None:
 )
 def test_other_problems_are_left_to_other_solvers(other: Problem) -> None:
     assert not row_space.suits(other)
-    assert choose(other).solver != "row-space"
+    assert choose_solver(other).solver != "row-space"
 
 
 def test_the_plan_of_a_model_names_the_solver() -> None:

@@ -13,6 +13,7 @@ from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.matrices import DenseMatrix, Observations, SparseMatrix, SplitMatrix
 from mercer.optim import newton, softmax
+from mercer.optim.minimize import choose_solver, minimize
 from mercer.optim.problem import Problem
 from mercer.optim.scaling import WoodburyScaling
 from mercer.optim.softmax import SoftmaxProblem
@@ -64,8 +65,8 @@ def test_flat_points_and_matrices_are_converted(mean: float) -> None:
 @pytest.mark.parametrize("reference", [None, 3])
 def test_newton_and_lbfgs_agree(kind: str, reference: int | None) -> None:
     this = problem(kind=kind, reference=reference)
-    by_newton = softmax.solve(this, tolerance=1e-9)
-    by_lbfgs = softmax.solve(this, tolerance=1e-9, max_newton=0)
+    by_newton = minimize(this, solver="newton", tol=1e-9)
+    by_lbfgs = minimize(this, tol=1e-9, solver="lbfgs")
     assert by_newton.certificate.holds
     assert by_lbfgs.certificate.holds
     np.testing.assert_allclose(by_lbfgs.coef, by_newton.coef, atol=1e-7)
@@ -74,17 +75,17 @@ def test_newton_and_lbfgs_agree(kind: str, reference: int | None) -> None:
 def test_many_columns_are_standardised() -> None:
     this = problem(kind="sparse")
     found = softmax.solve_by_lbfgs(this, None, max_factorised=0)
-    np.testing.assert_allclose(this.matrix(found.coef), softmax.solve(this).coef, atol=1e-6)
+    np.testing.assert_allclose(this.matrix(found.coef), minimize(this).coef, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_with_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
     this = problem(kind=kind, n=5)
-    exact = softmax.solve(this, tolerance=1e-9)
+    exact = minimize(this, tol=1e-9)
     scaling, mean_square = this.class_scaling(0.2)
     assert isinstance(scaling, WoodburyScaling)
     # the intercept of a class without rows is infinite
-    np.testing.assert_allclose(softmax.solve(this, tolerance=1e-9, max_newton=0).coef[:-1], exact.coef[:-1], atol=1e-7)
+    np.testing.assert_allclose(minimize(this, tol=1e-9, solver="lbfgs").coef[:-1], exact.coef[:-1], atol=1e-7)
     gram = this.observations.design.gram(np.asarray(this.observations.weight))
     np.testing.assert_allclose(mean_square, gram.trace() / len(gram))
     one = np.eye(len(gram))
@@ -94,7 +95,7 @@ def test_with_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
 
 def test_no_point_has_a_lower_objective() -> None:
     this = problem(strength=0.5)
-    best = softmax.solve(this)
+    best = minimize(this)
     value = this.at(this.vector(best.coef), GRADIENT).value
     rng = np.random.default_rng(3)
     for _ in range(20):
@@ -109,7 +110,7 @@ def test_a_class_without_weight_gets_probability_zero() -> None:
     this = problem()
     weight = np.where(this.observations.y == 2, 0.0, 1.0)
     data = Observations(this.observations.design, this.observations.y, weight)
-    solution = softmax.solve(SoftmaxProblem(data, this.response, this.strengths), tolerance=1e-4)
+    solution = minimize(SoftmaxProblem(data, this.response, this.strengths), tol=1e-4)
     probabilities = this.response.probabilities(data.design.matvec(solution.coef))
     assert solution.certificate.holds
     assert probabilities[:, 2].max() < 1e-4
@@ -120,7 +121,7 @@ def test_two_classes_are_logistic_regression() -> None:
     this = problem()
     codes = np.minimum(this.observations.y, 1)
     data = Observations(this.observations.design, codes)
-    both = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(2), this.strengths)).coef
+    both = minimize(SoftmaxProblem(data, SoftmaxResponse(2), this.strengths)).coef
     half = Strengths(this.strengths.l1, this.strengths.l2 / 2, this.strengths.mean)
     target = Observations(data.design, codes.astype(float))
     one = newton.solve(Problem(target, Response(Bernoulli(), LOGIT), half)).coef
@@ -128,7 +129,7 @@ def test_two_classes_are_logistic_regression() -> None:
 
 
 def test_an_interruption_keeps_a_matrix() -> None:
-    stopped = softmax.solve(problem(), callback=stop_at(2))
+    stopped = minimize(problem(), callback=stop_at(2))
     assert stopped.interrupted
     assert stopped.coef.shape == (6, 4)
     assert not stopped.certificate.holds
@@ -138,11 +139,11 @@ def test_an_interruption_keeps_a_matrix() -> None:
 @pytest.mark.parametrize("by_newton", [True, False])
 def test_the_size_of_weights_changes_neither_the_answer_nor_its_certificate(size: float, by_newton: bool) -> None:
     this = problem(strength=0.0)
-    expected = softmax.solve(this).coef
+    expected = minimize(this).coef
     weight = size * np.asarray(this.observations.weight)
     heavy = Observations(this.observations.design, this.observations.y, weight)
-    options = {} if by_newton else {"max_newton": 0}
-    solution = softmax.solve(SoftmaxProblem(heavy, this.response, this.strengths), **options)
+    solver = "newton" if by_newton else "lbfgs"
+    solution = minimize(SoftmaxProblem(heavy, this.response, this.strengths), solver=solver)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.coef, expected, atol=1e-6)
 
@@ -183,10 +184,10 @@ def test_the_certificate_measures_the_distance_from_the_end_of_the_search() -> N
     design = DenseMatrix.of(X)
     strengths = design.coordinates.strengths(L2(0.01).strengths(240))
     this = SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths)
-    assert not softmax.suits_newton(this)
-    best = softmax.solve(this, tolerance=1e-9)
+    assert choose_solver(this).solver == "lbfgs"
+    best = minimize(this, tol=1e-9)
     for tolerance in (0.1, 1e-3):
-        found = softmax.solve(this, tolerance=tolerance)
+        found = minimize(this, tol=tolerance)
         assert found.certificate.holds
         distance = np.sqrt(2 * (found.history.objective[-1] - best.history.objective[-1]))
         assert distance <= 2 * found.certificate.value
@@ -206,7 +207,7 @@ def test_streamed_rows_have_the_optimum_of_rows_in_memory(whitened: int, known: 
     this = SoftmaxProblem(found, SoftmaxResponse(3), found.design.coordinates.strengths(L2(1.0).strengths(3)))
     design = DenseMatrix.of(X)
     strengths = design.coordinates.strengths(L2(1.0).strengths(3))
-    expected = softmax.solve(SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths), tolerance=1e-9)
+    expected = minimize(SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths), tol=1e-9)
     start = None if known else this.start()
     solution = softmax.solve_by_lbfgs(this, start, max_factorised=whitened, tolerance=1e-9)
     assert solution.certificate.holds

@@ -130,7 +130,7 @@ from mercer.matrices import (
 )
 from mercer.matrices.streamed import Responses, Survey, SurveyParts, SurveySample
 from mercer.optim import streamed_proximal
-from mercer.optim.choose import SOLVER_PURPOSES, SolverChoice
+from mercer.optim.minimize import SOLVER_PURPOSES, SolverChoice
 from mercer.optim.span.freedom import used_degrees_of_freedom
 from mercer.optim.span.losses import observe_constant
 

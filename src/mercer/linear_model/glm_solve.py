@@ -1,6 +1,6 @@
 """Solve a problem of a GLM, and diagnose its solution.
 
-`solve` chooses the solver and its starts, and `solve_with_r` alternates with the r of a negative binomial. `diagnose`
+`solve` minimises it, and `solve_with_r` alternates with the r of a negative binomial. `diagnose`
 then checks two conditions under which the coefficients have no unique finite optimum. If columns depend on each other,
 it takes the smallest of the coefficients that fit equally well. If a hyperplane separates the responses, some
 coefficients are infinite, and the user's `on_separation` is applied.
@@ -30,17 +30,14 @@ from mercer.families import Family, NegativeBinomial, Poisson
 from mercer.families.response import Response
 from mercer.linear_model._dependence import MOST_COLUMNS_OF_DEPENDENCE, find_dependence
 from mercer.linear_model.separation import examine, weak_prior
-from mercer.optim import firth, several_starts
+from mercer.optim import firth
 from mercer.optim.certificate import STATIONARY, Certificate, Solution, sentence_without_fall
-from mercer.optim.choose import AnyProblem, SolverChoice, choose
 from mercer.optim.curvature import Curvature
 from mercer.optim.descent import Callback
 from mercer.optim.least_squares import LinearSolution
-from mercer.optim.problem import Problem, Smooth, evaluate, feasible_start
+from mercer.optim.minimize import AnyProblem, SolverChoice, choose_solver, minimize
+from mercer.optim.problem import Problem, Smooth, evaluate
 from mercer.stats.quadratic import LOSS
-
-#: tolerance, in standard errors, of descents from several starts: close enough to determine the minimum of each
-ROUGH_TOLERANCE = 1e-3
 
 
 class SolverLimits(NamedTuple):
@@ -75,41 +72,23 @@ def solve(
     callback: Callback | None = None,
     explore: bool = True,
 ) -> Solved:
-    """Minimise a problem by the given solver, or by the one that "auto" chooses.
-
-    A problem that is not convex is minimised from several starts, unless `explore` is False.
-    """
-    choice = choose(problem, solver)
-
-    def descend(rows: AnyProblem, begin: Array | None, rough: bool = False) -> Solution:
-        tolerance = max(ROUGH_TOLERANCE, limits.tolerance) if rough else limits.tolerance
-        report = None if rough else callback
-        return choice.solve(rows, begin, tolerance=tolerance, most_steps=limits.most_steps, callback=report)
-
-    if isinstance(problem, Problem):
-        start = _choose_start(problem, start)
-    if isinstance(problem, Problem) and explore and not problem.is_convex:
-        solution = several_starts.solve(problem, descend, [*([] if start is None else [start]), problem.start()])
-    else:
-        solution = descend(problem, start)
+    """Minimise a problem by the given solver, or by the one that "auto" chooses; see `minimize`."""
+    choice = choose_solver(problem, solver, tol=limits.tolerance)
+    solution = minimize(
+        problem,
+        solver=choice,
+        start=start,
+        tol=limits.tolerance,
+        max_iter=limits.most_steps,
+        callback=callback,
+        explore=explore,
+    )
     if not (np.isfinite(solution.certificate.value) or solution.interrupted):
         raise NonFiniteError(
             "the objective is not finite: the data are not, or their sums are too large for float64; divide the "
             "largest columns, or the responses, by a number."
         )
     return Solved(problem, solution, choice)
-
-
-def _choose_start(problem: Problem, start: Array | None) -> Array | None:
-    """Return the given start, unless some row has no mean there, or a constant mean for all rows has a lower loss.
-
-    So far from the optimum the gradient and the Hessian may vanish.
-    """
-    if start is not None:
-        value, plain = (evaluate(problem, w, LOSS).value for w in (start, problem.start()))
-        if np.isfinite(value) and not value > plain:
-            return start
-    return None if problem.response.unbounded else feasible_start(problem)
 
 
 def certificate_as_published(problem: Any, solution: Solution, squares: float, dtype: Any) -> Certificate:

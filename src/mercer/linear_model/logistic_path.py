@@ -49,8 +49,8 @@ from mercer.matrices import (
 )
 from mercer.matrices.streamed import SurveySample
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.choose import NEWTON, choose_for_logistic
 from mercer.optim.descent import Callback, Step
+from mercer.optim.minimize import choose_solver, minimize
 from mercer.optim.newton import ALWAYS_HESSIAN
 from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
@@ -62,6 +62,13 @@ LOGISTIC_ROUNDING = 1e-11
 LARGEST_NEWTON_TOLERANCE = 1e-2
 #: the same for rows so few that every step has a full Hessian
 LARGEST_FULL_HESSIAN_TOLERANCE = 1e-6
+#: names of the solvers in `plan_`
+SOLVER_PATHS = {
+    "newton": "Newton's method",
+    "row-space": "Newton's method in the space of the rows",
+    "lbfgs": "L-BFGS",
+    "proximal": "proximal Newton",
+}
 #: values of `solver`
 LOGISTIC_SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
 #: scikit-learn's solvers whose sparse matrices have 32-bit indices
@@ -195,14 +202,23 @@ class LogisticPath:
     ) -> LogisticPoint:
         """Return the fit at one penalty, begun at `start`; `callback` gets working coefficients."""
         problem = self.problem(C, l1_ratio)
-        solver, path = choose_for_logistic(problem)
-        solution = solver.solve(
+        tolerance = self._tolerance(problem)
+        choice = choose_solver(problem, tol=tolerance)
+        if choice.solver == "newton":
+            few = len(self.observations) < ALWAYS_HESSIAN
+            tolerance = min(tolerance, LARGEST_FULL_HESSIAN_TOLERANCE if few else LARGEST_NEWTON_TOLERANCE)
+        solution = minimize(
             problem,
-            self._begin(problem, start),
-            tolerance=self._tolerance(problem, path),
-            most_steps=self.limits.most_steps,
+            solver=choice,
+            start=self._begin(problem, start),
+            tol=tolerance,
+            max_iter=self.limits.most_steps,
             callback=callback,
+            explore=False,
         )
+        path = SOLVER_PATHS[choice.solver]
+        if choice.solver == "proximal" and self.n_classes > 2 and not self.observations.streamed:
+            path = "L-BFGS-B"
         return LogisticPoint(self.coefficients(solution.coef), solution, path, problem)
 
     def problem(self, C: float, l1_ratio: float) -> Any:
@@ -238,18 +254,10 @@ class LogisticPath:
             return None
         return working if self.n_classes > 2 else np.asarray(working[:, 0])
 
-    def _tolerance(self, problem: Any, path: str) -> float:
+    def _tolerance(self, problem: Any) -> float:
         """Convert the tolerance of gradients per row to one of distances in standard errors."""
         root = np.sqrt(self._total) / problem.unit(0.0)
-        tolerance = self.limits.tolerance * root
-        if path == NEWTON:
-            tolerance = min(
-                tolerance,
-                LARGEST_NEWTON_TOLERANCE
-                if len(self.observations) >= ALWAYS_HESSIAN
-                else LARGEST_FULL_HESSIAN_TOLERANCE,
-            )
-        return float(max(tolerance, LOGISTIC_ROUNDING * root))
+        return float(max(self.limits.tolerance, LOGISTIC_ROUNDING) * root)
 
     def coefficients(self, working: Array) -> Coefficients:
         """Return working coefficients in the units of the data."""

@@ -28,7 +28,6 @@ from mercer.optim.problem import Product, RowSlopes, Slope, evaluate
 from mercer.report.wording import format_count
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
-ROW_SPACE_PATH = "Newton's method in the space of the rows"
 #: columns up to which a Hessian of all columns is cheap
 FEW_HESSIAN_COLUMNS = 300
 #: coefficients in the space of the rows up to which their Hessian is cheap

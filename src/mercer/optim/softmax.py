@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from mercer._typing import Array
 from mercer.families.penalties import Strengths
 from mercer.families.response import SoftmaxResponse
 from mercer.matrices import Observations
-from mercer.optim import lbfgs, newton, row_space
-from mercer.optim.certificate import LENGTH_TOLERANCE, Solution
+from mercer.optim import _newton_cg as newton_cg
+from mercer.optim import lbfgs
+from mercer.optim.certificate import Solution
 from mercer.optim.descent import Callback, map_coefficients
-from mercer.optim.lbfgs import MAX_LBFGS_STEPS
 from mercer.optim.problem import Product, Slope, reduce_cached, sampled_product, standard_error
 from mercer.optim.scaling import (
     MAX_FACTORISED_COLUMNS,
@@ -38,8 +38,6 @@ from mercer.optim.scaling import (
 )
 from mercer.stats.quadratic import GRADIENT, HESSIAN, SoftmaxExpansion
 
-#: coefficients up to which the Hessian of all classes is formed
-MAX_CLASS_HESSIAN = 300
 #: rows that are added to each class, so that a class without rows has a positive share
 PSEUDO_ROWS = 0.5
 
@@ -202,41 +200,6 @@ class SoftmaxProblem:
         return WhiteningScaling.of(variance * gram + np.diag(self.strengths.l2)), float(gram.trace() / p)
 
 
-def solve(
-    problem: SoftmaxProblem,
-    start: Array | None = None,
-    *,
-    tolerance: float = LENGTH_TOLERANCE,
-    most_steps: int = MAX_LBFGS_STEPS,
-    callback: Callback | None = None,
-    max_newton: int = MAX_CLASS_HESSIAN,
-) -> Solution:
-    """Minimise a smooth problem: by Newton's method where coefficients or rows are few, else by L-BFGS.
-
-    Parameters
-    ----------
-    problem : SoftmaxProblem
-        Its penalty must have no absolute values.
-    start : array of shape (columns, columns of η), optional
-        Initial coefficients.
-    tolerance : float
-        Upper bound for the length of the gradient, in standard errors.
-    most_steps : int
-        Maximum number of steps; beyond it the certificate does not hold.
-    callback : callable, optional
-        Called with a `Step` at the start and after each iteration.
-    max_newton : int
-        Coefficients up to which the Hessian of all classes is formed.
-
-    Returns
-    -------
-    solution : Solution
-        `coef` is the matrix of working coefficients, a column for each column of η.
-    """
-    solve = partial(_solve, max_newton=max_newton, tolerance=tolerance, most_steps=most_steps)
-    return solve_as_matrix(problem, start, solve, callback=callback)
-
-
 def solve_as_matrix(
     problem: SoftmaxProblem,
     start: Array | None,
@@ -251,19 +214,10 @@ def solve_as_matrix(
     return replace(solution, coef=problem.matrix(solution.coef))
 
 
-def suits_newton(problem: SoftmaxProblem, max_newton: int = MAX_CLASS_HESSIAN) -> bool:
-    """Return whether a problem has few enough coefficients for Newton's method."""
-    return problem.n_columns <= max_newton
-
-
-def _solve(
-    problem: SoftmaxProblem, start: Array | None, max_newton: int = MAX_CLASS_HESSIAN, **options: Any
-) -> Solution:
-    if suits_newton(problem, max_newton):
-        return newton.solve(cast(Any, problem), start, **options)
-    if row_space.suits(problem):
-        return row_space.solve(problem, start, **options)
-    return solve_by_lbfgs(problem, start, **options)
+def solve_by_newton_cg(problem: SoftmaxProblem, start: Array | None, **options: Any) -> Solution:
+    """Minimise by Newton's method, with steps by conjugate gradients."""
+    begin = problem.start() if start is None else start
+    return newton_cg.solve_from(problem, begin, problem.scaling(), **options)
 
 
 def solve_by_lbfgs(
@@ -277,7 +231,7 @@ def solve_by_lbfgs(
         scaling = problem.scaling(max_factorised=max_factorised)
         return lbfgs.solve_from(problem, problem.start() if start is None else start, scaling, **options)
     if start is None:
-        start = fit_to_sample(problem, partial(_solve, start=None))
+        start = fit_to_sample(problem, partial(solve_by_lbfgs, start=None))
     if start is None:
         start = problem.start()
     if problem.n_columns <= max_factorised:
