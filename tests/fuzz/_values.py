@@ -227,7 +227,7 @@ def _parts_of_fits() -> list[Any]:
         Directions(np.eye(3)[:, :2], np.array([0.7, 0.3])),
         SharedAxes(np.eye(3), np.ones((2, 3))),
         Smoothing(1.0, 1e-9),
-        NormalFit(X.mean(axis=0), np.cov(X.T), Certificate.closed_form("moments of the rows"), None),
+        NormalFit(X.mean(axis=0), np.cov(X.T), Certificate.closed_form("moments of the rows")),
         SeparationFinding("separation", "warning", "A column separates.", "Penalise it.", ("x0",), {"x0": "+∞"}),
         IdentityEstimator(),
         MidwayResponse(families.Poisson(), families.LOG, 2.0),
