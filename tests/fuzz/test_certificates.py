@@ -377,7 +377,8 @@ def kernel_claim(rows: Rows, model: Any, classes: Array, C: float, l2: float) ->
     loss = losses.logistic(2.0 * classes - 1)
     objective = Objective(features, C * rows.ones, loss, l2=l2, intercept=rows.intercept)
     point = point_of(features.T @ np.ravel(model.dual_coef_), np.ravel(model.intercept_))
-    length = model.certificate_.value * float(np.sqrt(min(rows.ones.mean(), 1.0) * C))
+    weight = rows.ones[rows.ones > 0]  # the other rows are left out, so that they do not count in the mean
+    length = model.certificate_.value * float(np.sqrt(min(weight.mean(), 1.0) * C))
     return Claim(objective, point, length**2, model.certificate_)
 
 
@@ -619,9 +620,9 @@ def bumps(X: Array) -> Array:
 
 
 def factor(K: Array) -> Array:
-    """Features whose inner products are K."""
+    """Features whose inner products are K; eigenvalues that are rounding of K make none."""
     values, vectors = np.linalg.eigh(K)
-    return vectors * np.sqrt(np.maximum(values, 0.0))
+    return vectors * np.sqrt(np.where(values > len(K) * np.finfo(float).eps * values[-1], values, 0.0))
 
 
 def machine(rows: Rows, model: Any, y: Array, pieces: Any, kernel: str) -> Claim:
