@@ -405,7 +405,7 @@ def choose_penalty(errors: Array, alphas: Sequence[Array], l1_ratios: Sequence[A
 
 def _test_errors(task: PathTask, test: Array, weight: Array | None, alphas: Array, terms: PathTerms) -> Array:
     found = fit_path(task, alphas, terms)
-    if found[-1].interrupted:  # there is no model of all rows yet: the old one stays
+    if found[-1].interrupted:  # no model of all rows exists yet, so that the old one is kept
         raise KeyboardInterrupt("stopped by the user before a penalty was chosen.")
     warn_if_unconverged(found, alphas, task.total)
     rows = np.arange(len(task.y))[test]

@@ -57,7 +57,7 @@ class CrossSums(NamedTuple):
         )
 
     def is_far_from_zero(self, columns: int, spreads: float, constant: float = 0.0) -> bool:
-        """Return whether the mean of one of the first columns is so many spreads away that squares lose its digits.
+        """Return whether one of the first columns has a mean too many spreads from 0 for squares to keep digits.
 
         Columns whose squares about the mean are below the portion `constant` of those about zero do not count.
         """

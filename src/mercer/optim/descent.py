@@ -116,7 +116,7 @@ def descend(descent: Descent, *, max_iter: int, callback: Callback | None = None
     solution : Solution
         The last point. If Ctrl-C ended the search it is `interrupted`, and its certificate does not hold.
     """
-    record = _Record(descent, callback)
+    record = HistoryRecorder(descent, callback)
     interrupted = False
     try:
         descent.begin()
@@ -130,7 +130,7 @@ def descend(descent: Descent, *, max_iter: int, callback: Callback | None = None
     return Solution(descent.coef, certificate, record.history(), interrupted)
 
 
-def _iterate(descent: Descent, max_iter: int, record: _Record) -> None:
+def _iterate(descent: Descent, max_iter: int, record: HistoryRecorder) -> None:
     if np.isfinite(descent.objective + descent.distance):
         monitor = StallMonitor(descent.distance, descent.patience)
         for _ in range(max_iter):
@@ -150,7 +150,7 @@ def _iterate(descent: Descent, max_iter: int, record: _Record) -> None:
     descent.finish()
 
 
-class _Record:
+class HistoryRecorder:
     """The entries of a history, one for each iteration."""
 
     def __init__(self, descent: Descent, callback: Callback | None) -> None:
