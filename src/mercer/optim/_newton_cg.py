@@ -14,7 +14,7 @@ from mercer.optim.certificate import LENGTH_TOLERANCE, Certificate, Solution, gr
 from mercer.optim.descent import Callback, Descent, descend, halve_step, rounding_above
 from mercer.optim.krylov import conjugate_gradient
 from mercer.optim.newton import MAX_NEWTON_ITERATIONS
-from mercer.optim.problem import Problem, Product, Smooth, evaluate, length_by_rows
+from mercer.optim.problem import Problem, Product, Slope, Smooth, evaluate, length_by_rows
 from mercer.optim.scaling import Scaling, choose_scaling
 from mercer.report.wording import format_count
 from mercer.stats.quadratic import GRADIENT
@@ -77,54 +77,45 @@ def solve_from(
 class NewtonCGDescent(Descent):
     """Newton steps by conjugate gradients from a start."""
 
+    point: Slope
+
     def __init__(self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float) -> None:
-        self._problem, self._scaling, self._tolerance = problem, scaling, tolerance
-        self._w, self._here, self._products = start, evaluate(problem, start, GRADIENT), 0
+        self._problem, self._scaling, self.tolerance = problem, scaling, tolerance
+        self._w, self.point, self._products = start, evaluate(problem, start, GRADIENT), 0
         # until there is a step, by the curvature of the scaling, SSᵀ = H⁻¹
-        self._length = self._in_errors(float(np.linalg.norm(scaling.apply_transposed(self._here.gradient))))
+        self.distance = self._in_errors(float(np.linalg.norm(scaling.apply_transposed(self.point.gradient))))
         self._step = self._find_step()
 
     @property
     def coef(self) -> Array:
         return self._w
 
-    @property
-    def objective(self) -> float:
-        return self._here.value
-
-    @property
-    def distance(self) -> float:
-        return self._length
-
-    def has_converged(self) -> bool:
-        return self._length <= self._tolerance
-
     def _in_errors(self, length: float) -> float:
-        return length / self._problem.unit(self._here.value)
+        return length / self._problem.unit(self.point.value)
 
     def _find_step(self) -> Array | None:
         """Return −H⁻¹ g, accurately near the optimum; None at the optimum, or if the objective is not finite."""
-        if not np.isfinite(self._here.value + self._length):
+        if not np.isfinite(self.point.value + self.distance):
             return None
         product = self._problem.hessian_product(self._w)
-        step = self._solve_newton(product, min(STEP_RESIDUAL, float(np.sqrt(self._length))))
-        if self._length <= self._tolerance:
+        step = self._solve_newton(product, min(STEP_RESIDUAL, float(np.sqrt(self.distance))))
+        if self.distance <= self.tolerance:
             step = self._solve_newton(product, CERTIFICATE_RESIDUAL)
-        if self._length <= self._tolerance:
-            unit = self._problem.unit(self._here.value)
-            self._length = length_by_rows(self._problem, self._w, self._here.gradient, self._length * unit) / unit
-        return None if self._length <= self._tolerance else step
+        if self.distance <= self.tolerance:
+            unit = self._problem.unit(self.point.value)
+            self.distance = length_by_rows(self._problem, self._w, self.point.gradient, self.distance * unit) / unit
+        return None if self.distance <= self.tolerance else step
 
     def _solve_newton(self, product: Product, precision: float) -> Array:
         """Solve H s = −g in the variables u of s = S u, and measure √(gᵀH⁻¹g); the residual is measured by SSᵀ."""
         forth, back = self._scaling.apply, self._scaling.apply_transposed
-        downhill = -back(self._here.gradient)
+        downhill = -back(self.point.gradient)
         found = conjugate_gradient(
             lambda u: back(product(forth(u))), downhill, tolerance=precision, most_steps=MAX_STEP_PRODUCTS
         ).require_completion()
         self._products += found.n_iter
         unsolved = found.certificate.value * np.linalg.norm(downhill)
-        self._length = self._in_errors(float(np.hypot(np.sqrt(max(0.0, downhill @ found.coef)), unsolved)))
+        self.distance = self._in_errors(float(np.hypot(np.sqrt(max(0.0, downhill @ found.coef)), unsolved)))
         return forth(found.coef)
 
     def advance(self) -> bool:
@@ -133,17 +124,17 @@ class NewtonCGDescent(Descent):
         if step is None:
             return False
         found = halve_step(
-            lambda share: evaluate(self._problem, self._w + share * step, GRADIENT), rounding_above(self._here.value)
+            lambda share: evaluate(self._problem, self._w + share * step, GRADIENT), rounding_above(self.point.value)
         )
         if found is None:
             return False
         self.step_length = found.length
-        self._w, self._here = self._w + found.length * step, found.point
+        self._w, self.point = self._w + found.length * step, found.point
         self._step = self._find_step()
         return True
 
     def certificate(self) -> Certificate:
         steps = f"after {format_count(self.n_iter, 'Newton step')} by {self._products} conjugate gradients"
         return gradient_certificate(
-            self._length, self._tolerance, f"√(gᵀH⁻¹g), {steps}", is_convex=self._problem.is_convex
+            self.distance, self.tolerance, f"√(gᵀH⁻¹g), {steps}", is_convex=self._problem.is_convex
         )

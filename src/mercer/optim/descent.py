@@ -52,6 +52,12 @@ class Descent(ABC):
     #: consecutive steps without progress after which steps are refined, or the search ends
     patience: ClassVar[float] = MAX_STALLED_STEPS
 
+    #: the present point, with the objective as its `value`
+    point: Any
+    #: distance to the optimum by the measure of the method; NaN or infinite where the data are not finite
+    distance: float
+    #: distance at which the search ends
+    tolerance: float
     #: number of iterations, counted by `descend`
     n_iter: int = 0
     #: portion of the proposed step that the last iteration took
@@ -66,18 +72,13 @@ class Descent(ABC):
         """The present coefficients, in the coordinates of the problem."""
 
     @property
-    @abstractmethod
     def objective(self) -> float:
         """The objective at the present point."""
+        return float(self.point.value)
 
-    @property
-    @abstractmethod
-    def distance(self) -> float:
-        """Distance to the optimum by the measure of the method; NaN or infinite where the data are not finite."""
-
-    @abstractmethod
     def has_converged(self) -> bool:
         """Return whether the present point is close enough to the optimum; it may be measured again for that."""
+        return self.distance <= self.tolerance
 
     @abstractmethod
     def advance(self) -> bool:

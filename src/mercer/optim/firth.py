@@ -107,35 +107,25 @@ class FirthDescent(Descent):
     """Newton steps for the augmented data, each halved until the objective does not rise."""
 
     patience = np.inf
+    point: FirthPoint
 
     def __init__(self, problem: Problem, here: FirthPoint, within: Array, tolerance: float) -> None:
-        self._problem, self._within, self._tolerance = problem, within, tolerance
+        self._problem, self._within, self.tolerance = problem, within, tolerance
         self._arrive(here)
 
     @property
     def coef(self) -> Array:
-        return self._here.w
-
-    @property
-    def objective(self) -> float:
-        return self._here.value
-
-    @property
-    def distance(self) -> float:
-        return self._length
+        return self.point.w
 
     def _arrive(self, here: FirthPoint) -> None:
-        self._here = here
+        self.point = here
         gradient = self._within.T @ here.gradient
         step = Curvature.of(self._within.T @ here.hessian @ self._within).solve(gradient)
-        self._step, self._length = -self._within @ step, float(np.sqrt(np.maximum(0.0, gradient @ step)))
-
-    def has_converged(self) -> bool:
-        return self._length <= self._tolerance
+        self._step, self.distance = -self._within @ step, float(np.sqrt(np.maximum(0.0, gradient @ step)))
 
     def advance(self) -> bool:
         """Take one step; return False if the objective rises for every length."""
-        here = self._here
+        here = self.point
         found = halve_step(
             lambda share: self._try(here.w + share * self._step),
             here.value + OBJECTIVE_ROUNDING * (1 + abs(here.value)),
@@ -157,7 +147,7 @@ class FirthDescent(Descent):
     def certificate(self) -> Certificate:
         # Jeffreys' prior is unimodal, but its logarithm is not concave, and neither is the penalised log likelihood
         how = f"√(gᵀH⁻¹g), of Firth's penalised likelihood after {self.n_iter} steps"
-        return gradient_certificate(self._length, self._tolerance, how, is_convex=False)
+        return gradient_certificate(self.distance, self.tolerance, how, is_convex=False)
 
 
 @dataclass(frozen=True, eq=False)

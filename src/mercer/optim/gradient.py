@@ -74,9 +74,10 @@ class GradientDescent(Descent):
     """Steps along the gradient from a start."""
 
     patience = np.inf
+    point: Slope
 
     def __init__(self, problem: Problem, start: Array, rate: float | None, decay: float, tolerance: float) -> None:
-        self._problem, self._given, self._decay, self._tolerance = problem, rate, decay, tolerance
+        self._problem, self._given, self._decay, self.tolerance = problem, rate, decay, tolerance
         self._w = np.array(start, dtype=float)
         self._measure()
         self._rate = self._safe_rate() if rate is None else rate
@@ -85,39 +86,31 @@ class GradientDescent(Descent):
     def coef(self) -> Array:
         return self._w
 
-    @property
-    def objective(self) -> float:
-        return self._here.value
-
     def _measure(self) -> None:
         """Factorise the Hessian at the present point, which measures gradients until the next call."""
         with np.errstate(all="ignore"):
-            self._here: Slope = self._problem.at(self._w, HESSIAN)
-        hessian = self._here.hessian
+            self.point = self._problem.at(self._w, HESSIAN)
+        hessian = self.point.hessian
         # where the Hessian is not finite the distance is not finite either, and the descent stops
         self._curvature = Curvature.of(hessian if np.isfinite(hessian).all() else np.eye(len(hessian)))
-        self._distance = self._measure_by_curvature()
+        self.distance = self._measure_by_curvature()
 
     def _safe_rate(self) -> float:
         """Return 1/λmax of the Hessian."""
-        hessian = self._here.hessian
+        hessian = self.point.hessian
         if not np.isfinite(hessian).all():
             return 1.0  # no step will be taken
         return 1 / (float(np.linalg.eigvalsh(hessian)[-1]) or 1.0)
 
-    @property
-    def distance(self) -> float:
-        return self._distance
-
     def _measure_by_curvature(self) -> float:
-        return self._curvature.length(self._here.gradient) / self._problem.unit(self._here.value)
+        return self._curvature.length(self.point.gradient) / self._problem.unit(self.point.value)
 
     def has_converged(self) -> bool:
         """Return whether the gradient is short enough, by the Hessian of the present point."""
-        if not self.distance <= self._tolerance:
+        if not self.distance <= self.tolerance:
             return False
         self._measure()
-        return self.distance <= self._tolerance
+        return self.distance <= self.tolerance
 
     def advance(self) -> bool:
         """Take one step; return False if none lowers the objective."""
@@ -126,16 +119,16 @@ class GradientDescent(Descent):
         rate = self._rate / (1 + self._decay * self.n_iter)
         is_given = self._given is not None
         found = halve_step(
-            lambda share: self._evaluate(self._w - share * rate * self._here.gradient),
-            np.inf if is_given else rounding_above(self._here.value),
+            lambda share: self._evaluate(self._w - share * rate * self.point.gradient),
+            np.inf if is_given else rounding_above(self.point.value),
             max_halvings=1 if is_given else MAX_GRADIENT_HALVINGS,
         )
         if found is None or not (np.isfinite(found.point.value) and np.isfinite(found.point.gradient).all()):
             return False
         self.step_length = found.length
         self._rate *= found.length
-        self._w, self._here = self._w - found.length * rate * self._here.gradient, found.point
-        self._distance = self._measure_by_curvature()
+        self._w, self.point = self._w - found.length * rate * self.point.gradient, found.point
+        self.distance = self._measure_by_curvature()
         return True
 
     def _evaluate(self, w: Array) -> Slope:
@@ -145,7 +138,7 @@ class GradientDescent(Descent):
     def certificate(self) -> Certificate:
         self._measure()
         how = f"√(gᵀH⁻¹g), after {self.n_iter} steps along the gradient"
-        return gradient_certificate(self.distance, self._tolerance, how, is_convex=self._problem.is_convex)
+        return gradient_certificate(self.distance, self.tolerance, how, is_convex=self._problem.is_convex)
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,27 +127,21 @@ class LBFGSDescent(Descent):
 
     patience = MAX_IDLE_LBFGS_STEPS
 
+    point: LBFGSPoint
+
     def __init__(self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float) -> None:
-        self._problem, self._scaling, self._tolerance = problem, scaling, tolerance
+        self._problem, self._scaling, self.tolerance = problem, scaling, tolerance
         self._initial = IdentityCurvature()
         self._model = CorrectedHessian(cast(Any, self._initial))
-        self.here = self._evaluate(start)
+        self.point = self._evaluate(start)
         self._length_measure = LengthMeasure(self._measure)
         #: whether λ is measured by the curvature of the last steps, too, and the λ to descend to
         self._is_corrected, self._aim = False, tolerance
-        self._length = self._estimate(self.here)
+        self.distance = self._estimate(self.point)
 
     @property
     def coef(self) -> Array:
-        return self.here.w
-
-    @property
-    def objective(self) -> float:
-        return self.here.value
-
-    @property
-    def distance(self) -> float:
-        return self._length
+        return self.point.w
 
     def _evaluate(self, w: Array) -> LBFGSPoint:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -164,14 +158,14 @@ class LBFGSDescent(Descent):
 
     def measure_length(self) -> float:
         """Return λ by the Hessian at the present point."""
-        return self._length_measure.at(self.here)
+        return self._length_measure.at(self.point)
 
     def _measure(self) -> float:
-        if not np.isfinite(length := self._estimate(self.here)):
+        if not np.isfinite(length := self._estimate(self.point)):
             return length
-        forth, back, gradient = self._scaling.apply, self._scaling.apply_transposed, self.here.gradient
+        forth, back, gradient = self._scaling.apply, self._scaling.apply_transposed, self.point.gradient
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            sample, w = _sample_for_hessian(self._problem), self.here.w
+            sample, w = _sample_for_hessian(self._problem), self.point.w
             product = self._problem.hessian_product(w) if sample is None else product_of_rows(self._problem, sample, w)
             step = newton_direction(
                 lambda u, _: back(product(forth(u))),
@@ -181,18 +175,18 @@ class LBFGSDescent(Descent):
                 most_steps=MAX_LENGTH_PRODUCTS,
             )
         length = float(np.sqrt(abs(gradient @ step.value) + step.left))
-        if sample is None and length <= self._tolerance * self._problem.unit(self.here.value):
-            length = length_by_rows(self._problem, w, self.here.slope, length)
-        return length / self._problem.unit(self.here.value)
+        if sample is None and length <= self.tolerance * self._problem.unit(self.point.value):
+            length = length_by_rows(self._problem, w, self.point.slope, length)
+        return length / self._problem.unit(self.point.value)
 
     def has_converged(self) -> bool:
-        return self._is_corrected and self._length <= self._aim and self.measure_length() <= self._tolerance
+        return self._is_corrected and self.distance <= self._aim and self.measure_length() <= self.tolerance
 
     def advance(self) -> bool:
         """Take one step; return False at the aim, or if the line search fails."""
-        if self._length <= self._aim or not np.isfinite(self._length):
+        if self.distance <= self._aim or not np.isfinite(self.distance):
             return False
-        before = self.here
+        before = self.point
         direction = self._model.step(before.gradient)
         found = self._search(before, direction)
         if found is None:
@@ -201,18 +195,18 @@ class LBFGSDescent(Descent):
         change = there.gradient - before.gradient
         self._initial.update(self.step_length * direction, change)
         self._model.remember(self.step_length * direction, change)
-        self.here, self._length = there, self._estimate(there)
+        self.point, self.distance = there, self._estimate(there)
         return True
 
     def refine(self) -> bool:
         """Measure λ at the aim by the curvature of the last steps, too; if that is at the aim, reduce the aim."""
-        if not self._length <= self._aim:
+        if not self.distance <= self._aim:
             return False
         if not self._is_corrected:
             self._is_corrected = True
-            self._length = self._estimate(self.here)
+            self.distance = self._estimate(self.point)
             return True
-        aim = self._length_measure.aim(self.here, self._length, self._tolerance)
+        aim = self._length_measure.aim(self.point, self.distance, self.tolerance)
         self._aim = self._aim if aim is None else aim
         return aim is not None
 
@@ -236,8 +230,8 @@ class LBFGSDescent(Descent):
     def certificate(self) -> Certificate:
         hessian = "" if _sample_for_hessian(self._problem) is None else " with H of a sample of the rows"
         how = f"√(gᵀH⁻¹g){hessian}, after {self.n_iter} steps of L-BFGS"
-        self._length = self.measure_length()
-        return gradient_certificate(self._length, self._tolerance, how, is_convex=self._problem.is_convex)
+        self.distance = self.measure_length()
+        return gradient_certificate(self.distance, self.tolerance, how, is_convex=self._problem.is_convex)
 
 
 def _sample_for_hessian(problem: Smooth) -> Any:

@@ -153,10 +153,12 @@ def is_hessian_cheap(problem: Problem) -> bool:
 class NewtonDescent(Descent):
     """Newton steps from a start."""
 
+    point: Slope
+
     def __init__(
         self, problem: Problem, start: Array | None, tolerance: float, sampling: NewtonSampling = SAMPLING
     ) -> None:
-        self._problem, self._tolerance = problem, tolerance
+        self._problem, self.tolerance = problem, tolerance
         self._reuses_hessian = not is_hessian_cheap(problem)
         self._bounding = self._is_measured = False
         #: whether the Hessian in use is the expected one, which may be wrong by a factor even near the optimum, so that
@@ -174,14 +176,6 @@ class NewtonDescent(Descent):
     def coef(self) -> Array:
         return self.w
 
-    @property
-    def objective(self) -> float:
-        return self.here.value
-
-    @property
-    def distance(self) -> float:
-        return self.length
-
     def _slope(self, w: Array, order: int) -> Slope:
         """Evaluate the problem at `w`; the Hessian is an upper bound after steps by the expected one were too long."""
         if not (self._bounding and order == HESSIAN):
@@ -192,14 +186,14 @@ class NewtonDescent(Descent):
 
     def _arrive(self, w: Array, here: Slope) -> None:
         """Make `w` the present point; its Hessian, if it has one, replaces older ones."""
-        self.w, self.here, self._is_measured = w, here, False
+        self.w, self.point, self._is_measured = w, here, False
         self.is_fresh = bool(here.hessian.size and np.isfinite(here.hessian).all())
         if self.is_fresh:
             self._model = CorrectedHessian(Curvature.of(here.hessian), self._model if self._is_expected else None)
         with np.errstate(over="ignore", invalid="ignore"):  # where there is next to no curvature
             self._step = self._model.step(here.gradient)
             squared = np.maximum(0.0, -here.gradient @ self._step)  # NaN stays NaN
-        self.length = float(np.sqrt(squared)) / self._problem.unit(here.value)
+        self.distance = float(np.sqrt(squared)) / self._problem.unit(here.value)
 
     @property
     def curvature(self) -> Curvature:
@@ -209,7 +203,7 @@ class NewtonDescent(Descent):
     @property
     def is_short(self) -> bool:
         """True if the gradient is short enough by the Hessian in use."""
-        return self.length <= self._tolerance
+        return self.distance <= self.tolerance
 
     def has_converged(self) -> bool:
         self._verify_length()
@@ -233,8 +227,8 @@ class NewtonDescent(Descent):
                 self._measure_by_observed_hessian()
             elif not self.curvature.definite and hasattr(self._problem, "row_slopes"):
                 rounding = self._problem.row_slopes(self.w).gradient_rounding()
-                missed = self.curvature.length_outside_range(self.here.gradient, rounding)
-                self.length = max(self.length, missed / self._problem.unit(self.here.value))
+                missed = self.curvature.length_outside_range(self.point.gradient, rounding)
+                self.distance = max(self.distance, missed / self._problem.unit(self.point.value))
             self._is_measured = True
 
     def _measure_by_observed_hessian(self) -> None:
@@ -246,25 +240,25 @@ class NewtonDescent(Descent):
         with np.errstate(over="ignore", invalid="ignore"):
             rows = self._problem.row_slopes(self.w)
             is_close = self.curvature.definite and not rows.is_far_apart
-            formed = None if self._reuses_hessian and is_close else rows.length(self.here.gradient)
+            formed = None if self._reuses_hessian and is_close else rows.length(self.point.gradient)
             if formed is None:
                 length, self._step = self._measure_by_products(rows)
             else:
                 length, self._step = formed[0], -formed[1]
-        self.length = length / self._problem.unit(self.here.value)
+        self.distance = length / self._problem.unit(self.point.value)
 
     def _measure_by_products(self, rows: RowSlopes) -> tuple[float, Array]:
         """Return length and step by conjugate gradients, preconditioned by the Hessian in use."""
         step = newton_direction(
             lambda v, _: rows.product(v),
             self.curvature.solve,
-            -self.here.gradient,
+            -self.point.gradient,
             tolerance=lambda length: LENGTH_ERROR,
             most_steps=MAX_OBSERVED_PRODUCTS,
         )
         if not step.steps and step.left > 0:  # no curvature along the gradient
             return step.left / float(np.sqrt(np.finfo(float).tiny)), self._step
-        return float(np.sqrt(abs(self.here.gradient @ step.value) + step.left)), step.value
+        return float(np.sqrt(abs(self.point.gradient @ step.value) + step.left)), step.value
 
     def _step_by_observed_hessian(self) -> bool:
         """Take a step by a bound of the Hessian, or by the observed one, if the expected one does not lead down."""
@@ -281,7 +275,7 @@ class NewtonDescent(Descent):
 
     def _make_step(self) -> bool:
         """Take one step, halved until the objective falls enough; return False if it never does."""
-        before, length = self.here, self.length
+        before, length = self.point, self.distance
         slope = max(0.0, -float(before.gradient @ self._step))
         replaceable = self._is_expected and self._problem.is_convex and not self._problem.observations.streamed
         most = FEW_HALVINGS if replaceable and not self._bounding and not self._is_measured else MAX_STEP_HALVINGS
@@ -306,7 +300,7 @@ class NewtonDescent(Descent):
         else:
             self._model.remember(step, there.gradient - before.gradient)
         self._arrive(self.w + step, there)
-        is_poor = is_shortened or self._bounding or self.length > POOR_STEP * length
+        is_poor = is_shortened or self._bounding or self.distance > POOR_STEP * length
         if is_poor and not self.is_fresh and not self.is_short:
             self.refresh()
         return True
@@ -315,11 +309,11 @@ class NewtonDescent(Descent):
         """Double the step while the objective falls almost as its slope predicts."""
         for doublings in range(1, MOST_DOUBLINGS + 1):
             farther = evaluate(self._problem, self.w + 2 * step, GRADIENT)
-            fallen = self.here.value - farther.value
+            fallen = self.point.value - farther.value
             if not farther.value < there.value:
                 break
             step, there = 2 * step, farther
-            if not fallen > NEARLY_LINEAR_FALL * 2.0**doublings * slope and not there.value < 0.5 * self.here.value:
+            if not fallen > NEARLY_LINEAR_FALL * 2.0**doublings * slope and not there.value < 0.5 * self.point.value:
                 break
         return step, there
 
@@ -331,13 +325,13 @@ class NewtonDescent(Descent):
         return True
 
     def certificate(self) -> Certificate:
-        how, value = f"√(gᵀH⁻¹g), after {format_count(self.n_iter, 'Newton step')}", self.here.value
+        how, value = f"√(gᵀH⁻¹g), after {format_count(self.n_iter, 'Newton step')}", self.point.value
         with np.errstate(over="ignore", invalid="ignore"):
             # slopes have the rounding error of η and of the losses, the objective its own
             rounded = EPSILON * np.hypot(self.curvature.norm(self.w), np.sqrt(2 * abs(value)))
-            fall = 0.5 * (self.length * self._problem.unit(value) + rounded) ** 2 + EPSILON * abs(value)
+            fall = 0.5 * (self.distance * self._problem.unit(value) + rounded) ** 2 + EPSILON * abs(value)
         return gradient_certificate(
-            self.length, self._tolerance, how, is_convex=self._problem.is_convex, fall=float(fall)
+            self.distance, self.tolerance, how, is_convex=self._problem.is_convex, fall=float(fall)
         )
 
 

@@ -401,6 +401,7 @@ class ProximalDescent(Descent):
     """Proximal Newton steps from a start."""
 
     patience = MAX_VAIN_STEPS
+    point: ProximalIterate
 
     def __init__(
         self,
@@ -411,7 +412,7 @@ class ProximalDescent(Descent):
         model: ProximalModel | None,
         max_free: int,
     ) -> None:
-        self._problem, self._tolerance, self._max_free = problem, tolerance, max_free
+        self._problem, self.tolerance, self._max_free = problem, tolerance, max_free
         self._design, self._mean = problem.observations.design, problem.strengths.mean
         self._losses = ProximalLosses(problem.observations, problem.response)
         self._penalty = GapPenalty(problem.strengths.l1, problem.strengths.l2)
@@ -421,19 +422,12 @@ class ProximalDescent(Descent):
         #: the penalty without strengths that are lost in the rounding of slopes
         self._effective = self._effective_penalty(first)
         self._free = np.flatnonzero(self._effective.free)
-        self.here = self._arrive(first)
+        self.point = self._arrive(first)
+        self.distance = self._distance_of(self.point)
 
     @property
     def coef(self) -> Array:
-        return np.asarray(self._mean + self.here.u)
-
-    @property
-    def objective(self) -> float:
-        return self.here.value
-
-    @property
-    def distance(self) -> float:
-        return self._measure() if np.isfinite(self.here.c).all() else np.nan
+        return np.asarray(self._mean + self.point.u)
 
     def _evaluate(self, u: Array) -> ProximalPoint:
         offset = self._problem.observations.offset
@@ -460,7 +454,7 @@ class ProximalDescent(Descent):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             c = -self._design.rmatvec(there.slopes.first)
             unit = self._problem.unit(there.smooth)
-            near = 0.5 * (self._tolerance * unit) ** 2  # ½ λ²
+            near = 0.5 * (self.tolerance * unit) ** 2  # ½ λ²
             if not self._losses.has_gap:
                 distance = self._half_squared_subgradient(there, c)
                 return ProximalIterate(
@@ -485,7 +479,7 @@ class ProximalDescent(Descent):
         """Return the required gap, λ/√n of the objective for a tolerance of λ, and the gap at which to stop."""
         value, dispersion = abs(there.value), self._problem.response.family.known_dispersion
         deviance = 2 * there.smooth if dispersion is None else dispersion * self._losses.total
-        required = max(GAP_ROUNDING, self._tolerance * unit / np.sqrt(max(deviance, np.finfo(float).tiny))) * value
+        required = max(GAP_ROUNDING, self.tolerance * unit / np.sqrt(max(deviance, np.finfo(float).tiny))) * value
         target = required if len(there.eta) >= ALWAYS_HESSIAN else min(required, GAP_OF_FEW * value)
         if self._problem.strengths.smooth:  # the gap falls as the square of the error of the coefficients
             target = min(target, max(near, GAP_ROUNDING * value))
@@ -513,39 +507,44 @@ class ProximalDescent(Descent):
         return 0.5 * float(g @ _divide_by_curvature(g, curvature))
 
     def has_converged(self) -> bool:
-        return self.here.has_converged
+        return self.point.has_converged
 
     def advance(self) -> bool:
         """Take one step, halved until the objective does not rise; return False if it always does."""
-        before = self.here
+        before = self.point
         step = self._model.minimiser(before) - before.u
         found = halve_step(lambda share: self._evaluate(before.u + share * step), rounding_above(before.value))
         if found is None:
             return False
         if found.length < 1:
             self._model.forget()
-        self.here, self.step_length = self._arrive(found.point), found.length
+        point = self._arrive(found.point)
+        self.point, self.distance, self.step_length = point, self._distance_of(point), found.length
         return True
 
     def refine(self) -> bool:
         return self._model.refine()
 
-    def _measure(self) -> float:
+    def _distance_of(self, point: ProximalIterate) -> float:
+        return self._measure(point) if np.isfinite(point.c).all() else np.nan
+
+    def _measure(self, point: ProximalIterate) -> float:
         """Return the gap as a portion of the objective, or the length of the subgradient in standard errors."""
-        here = self.here
         if self._losses.has_gap:
-            return here.distance / max(abs(here.value), np.finfo(float).tiny)
-        return float(np.sqrt(2 * here.distance)) / self._problem.unit(here.smooth)
+            return point.distance / max(abs(point.value), np.finfo(float).tiny)
+        return float(np.sqrt(2 * point.distance)) / self._problem.unit(point.smooth)
 
     def certificate(self) -> Certificate:
-        here, steps = self.here, f"after {format_count(self.n_iter, 'proximal Newton step')}"
+        here, steps = self.point, f"after {format_count(self.n_iter, 'proximal Newton step')}"
         if not self._losses.has_gap:
-            return subgradient_certificate(self._measure(), self._tolerance, steps, is_convex=self._problem.is_convex)
+            return subgradient_certificate(
+                self._measure(here), self.tolerance, steps, is_convex=self._problem.is_convex
+            )
         sentence = f"the objective, {here.value:.10g}, can fall by no more than this portion of it, {steps}"
         if len(self._free):
             sentence += " (by coefficients without a penalty: as far as its curvature tells)"
         required = here.required / max(abs(here.value), np.finfo(float).tiny)
-        return Certificate("duality gap", self._measure(), required, sentence)
+        return Certificate("duality gap", self._measure(here), required, sentence)
 
 
 def _divide_by_curvature(g: Array, curvature: Array) -> Array:

@@ -102,11 +102,12 @@ class SoftmaxLassoDescent(Descent):
     """The search in variables z = u − v for coefficients mean + S z; SciPy makes several iterations at a time."""
 
     patience = np.inf
+    point: _SoftmaxPoint
 
     def __init__(
         self, problem: SoftmaxProblem, start: Array | None, tolerance: float, most_steps: int, max_newton: int
     ) -> None:
-        self._problem, self._tolerance, self._max_newton = problem, tolerance, max_newton
+        self._problem, self.tolerance, self._max_newton = problem, tolerance, max_newton
         self._most_steps, self._steps = most_steps, 0
         self._scaling = self._standardising()
         with np.errstate(over="ignore"):
@@ -115,7 +116,8 @@ class SoftmaxLassoDescent(Descent):
         #: mask of the coefficients u − v; the others are unpenalised
         self._split = self._l1 > 0
         W = problem.matrix(problem.start()) if start is None else np.array(start, dtype=float)
-        self.here = self._evaluate(self._inverse(W))
+        self.point = self._evaluate(self._inverse(W))
+        self.distance = self.point.length
         #: bound for the length by the curvature of the start
         self._aim = tolerance
         self._length_measure = LengthMeasure(self._measure)
@@ -124,15 +126,7 @@ class SoftmaxLassoDescent(Descent):
 
     @property
     def coef(self) -> Array:
-        return self.here.W
-
-    @property
-    def objective(self) -> float:
-        return self.here.value
-
-    @property
-    def distance(self) -> float:
-        return self.here.length
+        return self.point.W
 
     def _standardising(self) -> DiagonalScaling:
         design, _, weight, _ = self._problem.observations.batch(slice(None))
@@ -144,35 +138,35 @@ class SoftmaxLassoDescent(Descent):
 
     def measure_length(self) -> float:
         """Return the length by the curvature of the present point."""
-        return self._length_measure.at(self.here)
+        return self._length_measure.at(self.point)
 
     def _measure(self) -> float:
-        if not 0 < self.here.length < np.inf:
-            return self.here.length
+        if not 0 < self.point.length < np.inf:
+            return self.point.length
         return max(self._length_by_diagonal(), self._length_by_hessian())
 
     def _length_by_diagonal(self) -> float:
         """Return the length by the diagonal of the Hessian, as if columns were uncorrelated."""
         design, _, weight, offset = self._problem.observations.batch(slice(None))
-        eta = design.matvec(self.here.W)
+        eta = design.matvec(self.point.W)
         p = self._problem.response.probabilities(eta if offset is None else eta + offset)
         h = p * (1 - p) * (1.0 if weight is None else weight[:, None])
         with np.errstate(invalid="ignore", divide="ignore"):
             scales = [DiagonalScaling.of(design, of_class, self._problem.strengths.l2).scale for of_class in h.T]
         longer = np.stack(scales, axis=1) / self._scaling.scale[:, None]
-        return float(np.linalg.norm(longer * self.here.subgradient))
+        return float(np.linalg.norm(longer * self.point.subgradient))
 
     def _length_by_hessian(self) -> float:
         """Return the length by the Hessian of the coefficients that are not zero or should not be."""
         if self._split.size > self._max_newton:
             return 0.0
-        _, slopes, move = self._newton(self._is_active | (self.here.subgradient != 0))
-        return float(np.sqrt(np.maximum(0.0, -slopes @ move))) / self.here.unit
+        _, slopes, move = self._newton(self._is_active | (self.point.subgradient != 0))
+        return float(np.sqrt(np.maximum(0.0, -slopes @ move))) / self.point.unit
 
     @property
     def _is_active(self) -> Array:
         """Return the mask of coefficients that are not zero, or unpenalised."""
-        return np.asarray((self.here.z != 0) | ~self._split)
+        return np.asarray((self.point.z != 0) | ~self._split)
 
     def _inverse(self, W: Array) -> Array:
         away = W - self._problem.strengths.mean[:, None]
@@ -193,37 +187,37 @@ class SoftmaxLassoDescent(Descent):
             return _SoftmaxPoint(W, value, z, gradient, self._l1, problem.unit(value))
 
     def has_converged(self) -> bool:
-        return self.here.length <= self._aim and self.measure_length() <= self._tolerance
+        return self.point.length <= self._aim and self.measure_length() <= self.tolerance
 
     def refine(self) -> bool:
         """Reduce the aim for the length by the curvature of the start, if it is reached and that was not enough."""
         aim = None
-        if self.here.length <= self._aim:
-            aim = self._length_measure.aim(self.here, self.here.length, self._tolerance)
+        if self.point.length <= self._aim:
+            aim = self._length_measure.aim(self.point, self.point.length, self.tolerance)
         self._aim = self._aim if aim is None else aim
         return aim is not None
 
     def advance(self) -> bool:
         """Make the three steps once, unless the length is at the aim."""
-        before, steps = self.here, self._steps
+        before, steps = self.point, self._steps
         if before.length <= self._aim or self._is_stuck or steps >= self._most_steps:
             return False
         self._minimise_with_bounds(self._most_steps - self._steps)
         self._shift()
         self._finish(self._most_steps - self._steps)
         # SciPy may stop too early, and is then called again
-        self._is_stuck = self.here.value >= before.value and self.here.length >= before.length
+        self._is_stuck = self.point.value >= before.value and self.point.length >= before.length
         return self._steps > steps
 
     def _arrive(self, there: _SoftmaxPoint) -> None:
         if self._steps > self.n_iter:  # the last one of an advance is recorded by `descend`
             self.record()
-        self.here, self._steps = there, self._steps + 1
+        self.point, self.distance, self._steps = there, there.length, self._steps + 1
 
     def _minimise_with_bounds(self, most_steps: int) -> None:
         """Make steps of SciPy's L-BFGS-B."""
         split = self._split
-        latest = self.here
+        latest = self.point
 
         def joined(x: Array) -> Array:
             z = x[: split.size].reshape(split.shape).copy()
@@ -243,10 +237,10 @@ class SoftmaxLassoDescent(Descent):
             self._arrive(
                 latest if latest.value == intermediate_result.fun else self._evaluate(joined(intermediate_result.x))
             )
-            if self.here.length <= self._aim:
+            if self.point.length <= self._aim:
                 raise StopIteration
 
-        z = self.here.z
+        z = self.point.z
         begin = np.concatenate([np.where(split, np.maximum(z, 0.0), z).ravel(), np.maximum(-z[split], 0.0)])
         lowest = np.concatenate([np.where(split, 0.0, -np.inf).ravel(), np.zeros(int(split.sum()))])
         options: Any = {"maxiter": most_steps, "maxfun": np.inf, "maxcor": BOUNDED_MEMORY, "ftol": 1e-15, "gtol": 0.0}
@@ -258,12 +252,12 @@ class SoftmaxLassoDescent(Descent):
 
         It changes no probability. Gradients do not determine it: the slope of the penalty is constant up to a kink.
         """
-        k = self.here.z.shape[1]
-        ordered = np.sort(self.here.z, axis=1)
+        k = self.point.z.shape[1]
+        ordered = np.sort(self.point.z, axis=1)
         # the smallest change: for an even number of classes all values between the middle two are optimal
         moves = np.clip(0.0, ordered[:, (k - 1) // 2], ordered[:, k // 2])
         moves = np.where(self._split.all(axis=1) & (self._problem.strengths.l2 == 0), moves, 0.0)
-        if moves.any() and (there := self._evaluate(self.here.z - moves[:, None])).value < self.here.value:
+        if moves.any() and (there := self._evaluate(self.point.z - moves[:, None])).value < self.point.value:
             self._arrive(there)
 
     def _finish(self, most_steps: int) -> None:
@@ -271,16 +265,16 @@ class SoftmaxLassoDescent(Descent):
         if self._split.size > self._max_newton:
             return
         for _ in range(min(MAX_FINISHING_STEPS, most_steps)):
-            if self.here.length <= self._aim:
+            if self.point.length <= self._aim:
                 return
-            there = self._evaluate(self.here.z + self._newton_step())
-            crossed = self._split & (np.sign(there.z) != np.sign(self.here.z))
-            if crossed.any() or not there.length < self.here.length:
+            there = self._evaluate(self.point.z + self._newton_step())
+            crossed = self._split & (np.sign(there.z) != np.sign(self.point.z))
+            if crossed.any() or not there.length < self.point.length:
                 return
             self._arrive(there)
 
     def _newton_step(self) -> Array:
-        p, k = self.here.W.shape
+        p, k = self.point.W.shape
         chosen, _, move = self._newton(self._is_active)
         flat = np.zeros(p * k)
         flat[chosen] = move
@@ -288,11 +282,11 @@ class SoftmaxLassoDescent(Descent):
 
     def _newton(self, free: Array) -> tuple[Array, Array, Array]:
         """Return positions, slopes g and −H⁻¹g of some coefficients, in working coefficients, class by class."""
-        problem, k = self._problem, self.here.W.shape[1]
-        sums = reduce(SoftmaxExpansion.at(problem.response, self.here.W, HESSIAN), problem.observations)
+        problem, k = self._problem, self.point.W.shape[1]
+        sums = reduce(SoftmaxExpansion.at(problem.response, self.point.W, HESSIAN), problem.observations)
         hessian = sums.hessian + np.diag(np.tile(problem.strengths.l2, k))
         chosen = np.flatnonzero(free.T.ravel())
-        slopes = self._unscaled(self.here.subgradient * self.here.unit).T.ravel()[chosen]
+        slopes = self._unscaled(self.point.subgradient * self.point.unit).T.ravel()[chosen]
         return chosen, slopes, -Curvature.of(hessian[np.ix_(chosen, chosen)]).solve(slopes)
 
     def _unscaled(self, gradient: Array) -> Array:
@@ -310,4 +304,4 @@ class SoftmaxLassoDescent(Descent):
             f"length of the shortest subgradient in standard errors, √(gᵀD⁻¹g) with {by}, "
             f"after {self._steps} steps of L-BFGS-B and Newton's method"
         )
-        return Certificate("KKT", self.measure_length(), self._tolerance, sentence)
+        return Certificate("KKT", self.measure_length(), self.tolerance, sentence)

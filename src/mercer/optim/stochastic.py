@@ -109,7 +109,7 @@ class StochasticDescent(Descent):
         rng: np.random.Generator | None,
         tolerance: float,
     ) -> None:
-        self._problem, self._size, self._rng, self._tolerance = problem, size, rng, tolerance
+        self._problem, self._size, self._rng, self.tolerance = problem, size, rng, tolerance
         self._w = np.array(start, dtype=float)
         self._mean = np.zeros_like(self._w)
         with np.errstate(all="ignore"):
@@ -123,7 +123,7 @@ class StochasticDescent(Descent):
         """Make `w` the best point, and measure its distance to the optimum."""
         value, gradient, hessian = slope
         finite = bool(np.isfinite(hessian).all())
-        self._distance = Curvature.of(hessian).length(gradient) / self._problem.unit(value) if finite else np.inf
+        self.distance = Curvature.of(hessian).length(gradient) / self._problem.unit(value) if finite else np.inf
         self._best = _BestIterate(w.copy(), slope)
 
     @property
@@ -133,13 +133,6 @@ class StochasticDescent(Descent):
     @property
     def objective(self) -> float:
         return self._best.slope.value
-
-    @property
-    def distance(self) -> float:
-        return self._distance
-
-    def has_converged(self) -> bool:
-        return self._distance <= self._tolerance
 
     def advance(self) -> bool:
         """Make a pass over the rows."""
@@ -173,7 +166,7 @@ class StochasticDescent(Descent):
 
     def certificate(self) -> Certificate:
         how = f"√(gᵀH⁻¹g), after {self.n_iter} passes of stochastic gradient descent"
-        return gradient_certificate(self._distance, self._tolerance, how, is_convex=self._problem.is_convex)
+        return gradient_certificate(self.distance, self.tolerance, how, is_convex=self._problem.is_convex)
 
 
 # Linear threshold units

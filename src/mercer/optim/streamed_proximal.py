@@ -155,21 +155,16 @@ class _StreamedIterate:
 class StreamedProximalDescent(Descent):
     """Proximal Newton steps from a start."""
 
+    point: _StreamedIterate
+
     def __init__(self, losses: StreamedMeanLosses | StreamedClassLosses, start: Array | None, tolerance: float) -> None:
-        self._losses, self._penalty, self._tolerance = losses, losses.penalty, tolerance
-        self._here = self._evaluate(losses.start() if start is None else losses.from_coefficients(start))
+        self._losses, self._penalty, self.tolerance = losses, losses.penalty, tolerance
+        self.point = self._evaluate(losses.start() if start is None else losses.from_coefficients(start))
+        self.distance = self.point.length
 
     @property
     def coef(self) -> Array:
-        return self._losses.coefficients(self._here.u)
-
-    @property
-    def objective(self) -> float:
-        return self._here.value
-
-    @property
-    def distance(self) -> float:
-        return self._here.length
+        return self._losses.coefficients(self.point.u)
 
     def _evaluate(self, u: Array) -> _StreamedIterate:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -181,21 +176,18 @@ class StreamedProximalDescent(Descent):
             value = loss + self._penalty.value(u)
             return _StreamedIterate(u, value, loss, gradient, hessian, float(np.sqrt(size)) / self._losses.unit(smooth))
 
-    def has_converged(self) -> bool:
-        return self._here.length <= self._tolerance
-
     def advance(self) -> bool:
         """Take one step, halved until the objective does not rise; return False if it always does."""
-        before, step = self._here, self._minimiser() - self._here.u
+        before, step = self.point, self._minimiser() - self.point.u
         found = halve_step(lambda share: self._evaluate(before.u + share * step), rounding_above(before.value))
         if found is None:
             return False
-        self._here, self.step_length = found
+        self.point, self.distance, self.step_length = found.point, found.point.length, found.length
         return True
 
     def _minimiser(self) -> Array:
         """Return the minimiser of the quadratic model at the present point plus the penalty."""
-        here = self._here
+        here = self.point
         model = PenalisedQuadratic(np.require(here.hessian, np.float64, ["C", "W"]))
         squares = float(here.gradient @ Curvature.of(here.hessian).solve(here.gradient))
         model.load(here.u, -here.gradient, squares)
@@ -205,4 +197,4 @@ class StreamedProximalDescent(Descent):
     def certificate(self) -> Certificate:
         steps = f"after {format_count(self.n_iter, 'proximal Newton step')}"
         is_convex = self._losses.problem.is_convex
-        return subgradient_certificate(self._here.length, self._tolerance, steps, is_convex=is_convex)
+        return subgradient_certificate(self.point.length, self.tolerance, steps, is_convex=is_convex)

@@ -107,8 +107,8 @@ def test_the_gradient_vanishes_for_explicit_features(name: str, kind: str, inter
 def test_gradients_are_slopes_of_the_objective(name: str) -> None:
     descent = MappedNewtonDescent(made(name), 1e-8)
     descent.begin()
-    shape = descent._at.w.shape
-    at = descent._at.w.ravel() + (0 if name == "gamma" else 0.1 * RNG.normal(size=descent._at.w.size))
+    shape = descent.point.w.shape
+    at = descent.point.w.ravel() + (0 if name == "gamma" else 0.1 * RNG.normal(size=descent.point.w.size))
     point = descent._point(at.reshape(shape))
     by_differences = approx_fprime(at, lambda w: descent._point(w.reshape(shape)).value, 1e-6)
     np.testing.assert_allclose(point.gradient.ravel(), by_differences, atol=2e-4 * np.abs(by_differences).max())
@@ -206,12 +206,12 @@ def test_the_certificate_includes_float32_errors_of_the_gradient(name: str) -> N
     descend(descent, max_iter=20)
     assert descent.is_short
     assert set(exact_rows) == {N // 4}
-    point = descent._at
+    point = descent.point
     _, bend = problem.losses.slopes(point.eta)
     off = (gradient(problem, Z, point.w) - point.gradient).ravel()
     length = np.sqrt(off @ np.linalg.lstsq(sum_of_curvatures(problem, Z, bend), off, rcond=1e-12)[0])
     assert 0 < length <= point.rounded
-    assert point.rounded / problem.losses.unit(point.value) < descent.length
+    assert point.rounded / problem.losses.unit(point.value) < descent.distance
 
 
 def test_an_influential_row_outside_the_sample_forces_float64() -> None:
@@ -223,7 +223,7 @@ def test_an_influential_row_outside_the_sample_forces_float64() -> None:
         descent = MappedNewtonDescent(problem, 0.01, one_in=4)
         descend(descent, max_iter=20)
         assert descent.is_short
-        assert (descent._at.rounded > 0) == counted
+        assert (descent.point.rounded > 0) == counted
 
 
 def sum_of_curvatures(problem: MappedProblem, Z: Any, bend: Any) -> Any:
@@ -323,8 +323,8 @@ def test_convergence_is_verified_in_float64() -> None:
     descent = MappedNewtonDescent(problem, 1.0)
     descend(descent, max_iter=2)
     assert descent.is_short
-    exact = gradient(problem, Z, descent._at.w)
-    np.testing.assert_allclose(descent._at.gradient, exact, atol=1e-9 * np.abs(exact).max())
+    exact = gradient(problem, Z, descent.point.w)
+    np.testing.assert_allclose(descent.point.gradient, exact, atol=1e-9 * np.abs(exact).max())
 
 
 def test_a_start_without_means_is_replaced_by_the_level() -> None:

@@ -89,7 +89,7 @@ def solved(problem: MappedProblem) -> MappedNewtonDescent:
 
 def true_length(descent: MappedNewtonDescent, problem: MappedProblem, Z: Array) -> float:
     """√(gᵀH⁻¹g) of the features written out in float64, in standard errors."""
-    w = descent._at.w
+    w = descent.point.w
     slopes, bend = problem.losses.slopes(Z @ w)
     g = (Z.T @ slopes + problem.pull(w)).ravel()
     penalty = np.append(np.full(Z.shape[1] - 1, STRENGTH), 0.0)
@@ -107,7 +107,7 @@ def test_certificates_hold_in_float64(name: str, case: str) -> None:
         certificate = descent.certificate()
         assert certificate.holds, certificate
         assert true_length(descent, problem, Z) <= min(TOLERANCE, 1.02 * certificate.value + 1e-3 * TOLERANCE)
-        counted = descent._at.rounded > 0
+        counted = descent.point.rounded > 0
         assert ("float32" in certificate.sentence) == counted
         assert not (counted and case in UNEVEN)
 
@@ -115,7 +115,7 @@ def test_certificates_hold_in_float64(name: str, case: str) -> None:
 def test_float32_suffices_for_similar_rows() -> None:
     for name in ("fourier", "linear"):
         descent = solved(posed(name, drawn(0))[0])
-        assert descent._at.rounded > 0
+        assert descent.point.rounded > 0
         assert f"one in {ROUNDING_SAMPLE} rows" in str(descent.certificate())
 
 
@@ -124,7 +124,7 @@ def test_one_row_with_large_kernel_values_forces_float64() -> None:
     for seed in (1, 3):
         problem, Z = posed("cubic", changed(drawn(seed), 20.0, column=0), Polynomial(degree=3, constant=1.0))
         descent = solved(problem)
-        assert descent._at.rounded == 0
+        assert descent.point.rounded == 0
         assert true_length(descent, problem, Z) <= TOLERANCE
 
 
@@ -134,7 +134,7 @@ def test_the_estimated_rounding_bounds_the_error_of_all_rows() -> None:
         for seed in range(5):
             problem, _ = posed(name, drawn(seed))
             descent = solved(problem)
-            problem, w = descent._problem, descent._at.w
+            problem, w = descent._problem, descent.point.w
             rough, exact = (problem.design.swept(w, problem.slopes, exactly=exactly)[1] for exactly in (False, True))
             assert descent._inverse is not None
             error = float(np.sqrt(np.vdot(rough - exact, descent._inverse.matvec(rough - exact))))
@@ -145,18 +145,18 @@ def test_rounding_is_unknown_for_rows_that_are_not_kept() -> None:
     descent = solved(posed("fourier", drawn(0), options=replace(SINGLE, stored_share=0.0))[0])
     problem = descent._problem
     assert not isinstance(problem.design.tiles, KeptTiles)  # type: ignore[union-attr]
-    assert not is_even(problem, descent._at.eta)
-    assert estimate_rounding(problem, descent._inverse, descent._at.w) == np.inf
-    assert descent._at.rounded == 0
+    assert not is_even(problem, descent.point.eta)
+    assert estimate_rounding(problem, descent._inverse, descent.point.w) == np.inf
+    assert descent.point.rounded == 0
 
 
 @pytest.mark.parametrize("squares", [0.0, 1e-320, 1e306, np.inf, np.nan])
 def test_rounding_is_unknown_for_sizes_that_overflow(squares: float) -> None:
     descent = solved(posed("fourier", drawn(0))[0])
     problem, design = descent._problem, descent._problem.design
-    assert is_even(problem, descent._at.eta)
+    assert is_even(problem, descent.point.eta)
     tiles = replace(design.tiles, squares=np.full(N, squares))  # type: ignore[union-attr]
-    assert is_even(replace(problem, design=replace(design, tiles=tiles)), descent._at.eta) == (0 < squares < 1e-300)
+    assert is_even(replace(problem, design=replace(design, tiles=tiles)), descent.point.eta) == (0 < squares < 1e-300)
 
 
 @pytest.mark.parametrize("strength", [0.0, 1e-300])
@@ -168,7 +168,7 @@ def test_a_singular_curvature_is_regularised_until_invertible(strength: float) -
 
 def test_rounding_is_unknown_without_a_curvature_or_with_a_tiny_sample() -> None:
     descent = solved(posed("fourier", drawn(0))[0])
-    problem, w = descent._problem, descent._at.w
+    problem, w = descent._problem, descent.point.w
     assert estimate_rounding(problem, descent._inverse, w) < np.inf
     assert estimate_rounding(problem, None, w) == np.inf
     all_in_single = replace(problem.design, options=replace(SINGLE, single_from=N * M))  # type: ignore[type-var]

@@ -216,6 +216,8 @@ class MappedNewtonDescent(Descent):
     One in `one_in` rows is sampled for an estimate of the rounding error of float32.
     """
 
+    point: MappedPoint
+
     def __init__(
         self,
         problem: MappedProblem,
@@ -227,7 +229,7 @@ class MappedNewtonDescent(Descent):
         one_in: int = ROUNDING_SAMPLE,
     ) -> None:
         design = problem.design
-        self._problem, self._tolerance, self._given = problem, tolerance, start
+        self._problem, self.tolerance, self._given = problem, tolerance, start
         self._start_rows, self._one_in = start_rows, one_in
         self._sample = curvature_sample(design.n_rows, design.n_columns) if sample is None else sample
         self._inverse: Inverse | None = None
@@ -238,10 +240,10 @@ class MappedNewtonDescent(Descent):
         self._spent = False
         #: whether the present step was found by products of float64
         self._exact_step = False
-        self.length = np.inf
+        self.distance = np.inf
         #: whether the first point has been evaluated
         self._has_begun = False
-        self._at = MappedPoint(self._level(), np.zeros((design.n_rows, problem.losses.outputs)), np.inf, np.zeros(0))
+        self.point = MappedPoint(self._level(), np.zeros((design.n_rows, problem.losses.outputs)), np.inf, np.zeros(0))
 
     def _level(self) -> Array:
         w = np.zeros((self._problem.design.n_columns, self._problem.losses.outputs))
@@ -251,15 +253,7 @@ class MappedNewtonDescent(Descent):
 
     @property
     def coef(self) -> MappedFit:
-        return MappedFit(self._at.w, self._at.eta)
-
-    @property
-    def objective(self) -> float:
-        return self._at.value
-
-    @property
-    def distance(self) -> float:
-        return self.length
+        return MappedFit(self.point.w, self.point.eta)
 
     def begin(self) -> None:
         """Evaluate the first point, the given start or the fit of a sample, and find the first step."""
@@ -274,9 +268,9 @@ class MappedNewtonDescent(Descent):
         w, problem = self._start() if self._given is None else self._given, self._problem
         design, swept = problem.design.swept_and_kept(w, problem.slopes)
         self._problem = replace(problem, design=design)
-        self._at = self._point_of(w, swept, single=design.rough == np.float32)
-        if not np.isfinite(self._at.value):
-            self._at = self._exactly_here()
+        self.point = self._point_of(w, swept, single=design.rough == np.float32)
+        if not np.isfinite(self.point.value):
+            self.point = self._exactly_here()
         self._has_begun = True
 
     def _start(self) -> Array:
@@ -291,7 +285,7 @@ class MappedNewtonDescent(Descent):
         problem, w, sample = self._problem, self._level(), self._sample
         if not isinstance(problem.design, MappedMatrix):
             return w
-        _, bend = problem.losses.slopes(self._at.eta)
+        _, bend = problem.losses.slopes(self.point.eta)
         few, h = problem.sample_rows(sample), sample_weights(sample, bend.typical)
         total = float(bend.typical[sample].sum())
         design, (_, gradient) = few.design.swept_and_kept(w, few.slopes)
@@ -302,14 +296,14 @@ class MappedNewtonDescent(Descent):
     def penalise(self, strengths: Array) -> None:
         """Continue with other strengths."""
         before, self._problem = self._problem, replace(self._problem, strengths=strengths)
-        gradient = self._at.gradient + self._problem.pull(self._at.w) - before.pull(self._at.w)
-        self._at = self._at._replace(value=self._evaluate(self._at.w, self._at.eta), gradient=gradient)
+        gradient = self.point.gradient + self._problem.pull(self.point.w) - before.pull(self.point.w)
+        self.point = self.point._replace(value=self._evaluate(self.point.w, self.point.eta), gradient=gradient)
         self._inverse = None if self._inverse is None else self._inverse.with_penalties(strengths)
         self._last_gain = LOOSEST_STEP
 
     def _point(self, w: Array) -> MappedPoint:
         problem = self._problem
-        if self._exact_gradient and (rounded := self._rounded(w)) <= ROUNDED_SHARE * self._tolerance * self._unit:
+        if self._exact_gradient and (rounded := self._rounded(w)) <= ROUNDED_SHARE * self.tolerance * self._unit:
             swept = problem.design.swept(w, problem.slopes, exactly=False)
             point = self._point_of(w, swept, rounded, single=True)
             if is_even(problem, point.eta, one_in=self._one_in):
@@ -319,7 +313,7 @@ class MappedNewtonDescent(Descent):
 
     def _rounded(self, w: Array) -> float:
         """Return the length of the rounding error of a gradient by float32; infinite if float64 is to be used."""
-        wanted = not self._exact_product and is_even(self._problem, self._at.eta, one_in=self._one_in)
+        wanted = not self._exact_product and is_even(self._problem, self.point.eta, one_in=self._one_in)
         return estimate_rounding(self._problem, self._inverse, w, one_in=self._one_in) if wanted else np.inf
 
     def _point_of(self, w: Array, swept: tuple[Array, Array], rounded: float = 0.0, *, single: bool) -> MappedPoint:
@@ -333,14 +327,14 @@ class MappedNewtonDescent(Descent):
     @property
     def is_short(self) -> bool:
         """True if the gradient is short enough."""
-        return self.length <= self._tolerance
+        return self.distance <= self.tolerance
 
     def has_converged(self) -> bool:
         """Return whether the gradient is short enough, confirmed by float64 if it was computed in float32."""
         return self.is_short and self._exact_gradient
 
     def advance(self) -> bool:
-        before = self.length
+        before = self.distance
         if self.is_short or self._spent or not self._search_along(self._step.value):
             return False
         self._step = self._find_step()
@@ -350,7 +344,7 @@ class MappedNewtonDescent(Descent):
     def refine(self) -> bool:
         """Replace float32 by float64, first in gradients, then in products; return False if both are done."""
         if not self._exact_gradient:
-            self._at, self._spent = self._exactly_here(), False
+            self.point, self._spent = self._exactly_here(), False
         elif self._exact_step:
             self._stuck = True
             return False
@@ -362,12 +356,12 @@ class MappedNewtonDescent(Descent):
 
     def finish(self) -> None:
         if self.is_short and not self._exact_gradient:
-            self._at = self._exactly_here()
+            self.point = self._exactly_here()
             self._find_step()
 
     def _exactly_here(self) -> MappedPoint:
         self._exact_gradient = True
-        point = self._point(self._at.w)
+        point = self._point(self.point.w)
         if not np.isfinite(point.value):  # float32 missed that a mean is outside the range of the link
             point = self._point(self._level())
         return point
@@ -375,18 +369,18 @@ class MappedNewtonDescent(Descent):
     def _judge(self, before: float) -> None:
         """Decide by the decrease of the gradient whether float32 is still precise enough."""
         if 0 < before < np.inf:
-            self._last_gain = self.length / before
+            self._last_gain = self.distance / before
             self._exact_product = self._exact_product or (self._last_gain > SPOILT_GRADIENT and self._exact_gradient)
-            self._spent = self._last_gain > SPOILT_GRADIENT and self.length < NEAR_LENGTH and not self._exact_gradient
+            self._spent = self._last_gain > SPOILT_GRADIENT and self.distance < NEAR_LENGTH and not self._exact_gradient
 
     def _find_step(self) -> NewtonDirection:
         """Return the Newton step at the present point, and measure the length of the gradient."""
-        problem, gradient = self._problem, self._at.gradient
-        _, bend = problem.losses.slopes(self._at.eta)
+        problem, gradient = self._problem, self.point.gradient
+        _, bend = problem.losses.slopes(self.point.eta)
         fresh = self._inverse is None
         if self._inverse is None:
             self._inverse = sampled_preconditioner(problem.design, self._sample, bend, problem.strengths)
-        self._unit = unit = max(problem.losses.unit(self._at.value), problem.least_noise)
+        self._unit = unit = max(problem.losses.unit(self.point.value), problem.least_noise)
 
         def product(V: Array, _: Array) -> Array:
             return problem.design.curved(bend, V, exactly=self._exact_product) + problem.pull(V)
@@ -401,19 +395,19 @@ class MappedNewtonDescent(Descent):
         )
         if step.steps > STALE_INVERSE_STEPS and not fresh:
             self._inverse = None
-        length = (float(np.sqrt(abs(float(np.vdot(gradient, step.value))) + step.left)) + self._at.rounded) / unit
-        self.length = length if np.isfinite(length) and np.isfinite(self._at.value) else np.inf
+        length = (float(np.sqrt(abs(float(np.vdot(gradient, step.value))) + step.left)) + self.point.rounded) / unit
+        self.distance = length if np.isfinite(length) and np.isfinite(self.point.value) else np.inf
         return step
 
     def _enough(self, length: float) -> float:
         """Return the relative error allowed in a step: that which the next step would have anyway."""
-        wanted = LOOSEST_STEP * self._tolerance / length if length > 0 else LOOSEST_STEP
+        wanted = LOOSEST_STEP * self.tolerance / length if length > 0 else LOOSEST_STEP
         curved = 0.0 if self._problem.losses.quadratic else min(0.1, self._last_gain**2)
         return float(np.clip(max(wanted, curved), self._problem.design.digits, LOOSEST_STEP))
 
     def _search_along(self, step: Array) -> bool:
         """Take the step or, if the objective rises, a portion of it; return False if it always rises."""
-        here, squared = self._at, abs(float(np.vdot(self._at.gradient, step)))
+        here, squared = self.point, abs(float(np.vdot(self.point.gradient, step)))
         whole = self._point(here.w + step)
         # a step that lowers the objective by less than rounding must not be rejected because of rounding
         rounded = SINGLE_OBJECTIVE_ROUNDING if here.single or whole.single else SUM_OBJECTIVE_ROUNDING
@@ -428,22 +422,22 @@ class MappedNewtonDescent(Descent):
         found = halve_step(try_portion, here.value + slack)
         if found is None:
             return False
-        self._at = whole if found.length == 1 else self._point(found.point.w)
+        self.point = whole if found.length == 1 else self._point(found.point.w)
         self.step_length = found.length
         return True
 
     def certificate(self) -> Certificate:
         how = f"√(gᵀH⁻¹g), after {format_count(self.n_iter, 'Newton step')}"
-        if self._at.rounded > 0:
-            rounded = self._at.rounded / self._unit
+        if self.point.rounded > 0:
+            rounded = self.point.rounded / self._unit
             how += f"; {rounded:.2g} of it is an estimate of what float32 does to g, "
             how += f"by float64 on one in {self._one_in} rows"
-        tolerance = self._tolerance
-        if self._stuck and tolerance < self.length <= NEGLIGIBLE_LENGTH:
+        tolerance = self.tolerance
+        if self._stuck and tolerance < self.distance <= NEGLIGIBLE_LENGTH:
             tolerance = NEGLIGIBLE_LENGTH
-            how += f"; the tolerance is {self._tolerance:.2g}, but rounding of float64 prevents a smaller value"
+            how += f"; the tolerance is {self.tolerance:.2g}, but rounding of float64 prevents a smaller value"
         return gradient_certificate(
-            self.length,
+            self.distance,
             tolerance,
             how,
             is_convex=self._problem.losses.is_convex,
@@ -455,7 +449,7 @@ def _fit_with_falling_strength(problem: MappedProblem) -> Array:
     """Return the coefficients of a sample, approached by decreasing penalties."""
     few = MappedNewtonDescent(problem, MAPPED_SAMPLE_TOLERANCE)
     few.evaluate_start()
-    for factor in _falling_factors(problem, few._at.eta):
+    for factor in _falling_factors(problem, few.point.eta):
         few.penalise(factor * problem.strengths)
         descend(few, max_iter=1).require_completion()
     few.penalise(problem.strengths)

@@ -136,14 +136,14 @@ class KernelNewtonDescent(Descent):
         always_factor: int,
         poor: int,
     ) -> None:
-        self._problem, self._tolerance = problem, tolerance
+        self._problem, self.tolerance = problem, tolerance
         self._always_factor, self._poor = always_factor, poor
         shape = len(problem.products), problem.losses.outputs
         level = problem.losses.start() if problem.intercept else np.zeros(shape[1])
         self.alpha, self.intercept, self._f = np.zeros(shape), level, np.zeros(shape)
         self._preconditioner: Preconditioner | None = None
         self._fresh = self._better = False
-        self.length = np.inf
+        self.distance = np.inf
         self.value = self._evaluate(self._f, self.intercept, 0.0)
         if start is not None:
             self._begin_at(start)
@@ -157,10 +157,6 @@ class KernelNewtonDescent(Descent):
     @property
     def objective(self) -> float:
         return self.value
-
-    @property
-    def distance(self) -> float:
-        return self.length
 
     def _begin_at(self, start: KernelExpansion) -> None:
         """Begin at a given start unless f = 0 is better: far above it, Newton steps may not converge."""
@@ -199,7 +195,7 @@ class KernelNewtonDescent(Descent):
     @property
     def is_short(self) -> bool:
         """True if the gradient is short enough."""
-        return self.length <= self._tolerance
+        return self.distance <= self.tolerance
 
     def begin(self) -> None:
         if np.isfinite(self.value):
@@ -230,14 +226,14 @@ class KernelNewtonDescent(Descent):
 
     def _try_stationary(self) -> None:
         """Try α = −g/λ, as at the optimum: if Kρ is almost 0, the length may consist of the rounding of ρᵀKρ."""
-        before = self.alpha, self._f, self.value, self.length
+        before = self.alpha, self._f, self.value, self.distance
         g, _ = self._problem.losses.slopes(self.eta)
         alpha = -g / self._problem.strength
         self.alpha, self._f = alpha, self._problem.products.matvec(alpha)
         self.value = self._evaluate(self._f, self.intercept, np.vdot(self.alpha, self._f))
         self._find_step()
-        if not self.length < before[-1]:
-            self.alpha, self._f, self.value, self.length = before
+        if not self.distance < before[-1]:
+            self.alpha, self._f, self.value, self.distance = before
 
     def _recompute(self) -> None:
         """Compute the values from the coefficients: sums of steps gradually drift away from them."""
@@ -252,7 +248,7 @@ class KernelNewtonDescent(Descent):
         if step.cg_steps > problem.products.worth_steps() / 2:
             self._better = self._better or (self._fresh and step.cg_steps > self._poor)
             self._preconditioner = None
-        self.length = float(np.sqrt(step.squared_length)) / problem.losses.unit(self.value)
+        self.distance = float(np.sqrt(step.squared_length)) / problem.losses.unit(self.value)
         return step
 
     def _current(self, curvature: LossCurvature) -> Preconditioner:
@@ -289,7 +285,7 @@ class KernelNewtonDescent(Descent):
 
     def certificate(self) -> Certificate:
         how = f"√(ρᵀK(λI + WK)⁻¹ρ) with ρ = λα + slopes, after {format_count(self.n_iter, 'Newton step')}"
-        return gradient_certificate(self.length, self._tolerance, how, is_convex=self._problem.losses.is_convex)
+        return gradient_certificate(self.distance, self.tolerance, how, is_convex=self._problem.losses.is_convex)
 
 
 def newton_step(
