@@ -54,6 +54,8 @@ class MatrixColumns(ABC):
     scale: Array
     #: whether columns are stored with their zeros
     is_dense: ClassVar[bool] = False
+    #: bytes of columns that are copied at once
+    copied_bytes: int = COPIED_BYTES
 
     @abstractmethod
     def products(self, V: Array, ids: Array | None = None) -> Array:
@@ -100,7 +102,7 @@ class MatrixColumns(ABC):
 
     def chunks(self, ids: Array) -> list[slice]:
         """Return blocks of columns that are copied at once."""
-        return row_blocks(len(ids), max(16, COPIED_BYTES // (8 * max(1, self.n_rows))))
+        return row_blocks(len(ids), max(16, self.copied_bytes // (8 * max(1, self.n_rows))))
 
     def all_ids(self) -> Array:
         return np.arange(self.n_columns)
@@ -129,7 +131,7 @@ class DenseColumns(MatrixColumns):
         self.X = X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X)
         self.n_rows, self.n_columns = X.shape
         self.centre, self.scale = centre, scale
-        self._serial, self._copied = serial, copied
+        self._serial, self.copied_bytes = serial, copied
 
     @property
     def _by_column(self) -> bool:
@@ -216,17 +218,13 @@ class DenseColumns(MatrixColumns):
             return np.asarray(left @ right.T)
 
         width = max(1, len(rows) + len(columns))
-        blocks = row_blocks(self.n_rows, max(256, self._copied // (8 * width)))
+        blocks = row_blocks(self.n_rows, max(256, self.copied_bytes // (8 * width)))
         if len(blocks) == 1:
             return of_block(blocks[0])
         total = np.zeros((len(rows), len(columns)))
         for part in ordered_stream(of_block, blocks):
             total += part
         return total
-
-    def chunks(self, ids: Array) -> list[slice]:
-        """Return blocks of columns that are copied at once."""
-        return row_blocks(len(ids), max(16, self._copied // (8 * max(1, self.n_rows))))
 
     def squares(self, ids: Array, h: Array) -> Array:
         return np.concatenate([np.square(self.gather(ids[part])) @ h for part in self.chunks(ids)] or [np.zeros(0)])
